@@ -12,6 +12,8 @@ TESTFLAGS ?=
 BENCHFLAGS ?= -rounds 7 -d 700ms -warm 200ms -check
 # The same for bench-http.
 HTTPBENCHFLAGS ?= -rounds 5 -check
+# The same for bench-gateway.
+GATEWAYBENCHFLAGS ?= -check
 # The same for bench-board.
 BOARDBENCHFLAGS ?= -rounds 3 -d 2s -warm 500ms -check
 # The same for bench-cell; there is nothing to check.
@@ -20,6 +22,9 @@ CELLBENCHFLAGS ?= -finished 10000000 -events 2 -tasks 200000 -rounds 3 -d 5s
 YEARSBENCHFLAGS ?= -rounds 3 -d 2s -check
 # The same for bench-archive. An archive of each round takes a third of the tasks.
 ARCHIVEBENCHFLAGS ?= -finished 1000000 -rounds 3 -d 1m -warm 5s -check
+
+# Flags of release.
+RELEASEFLAGS ?=
 
 # The product, and the modules that keep what only tests need out of its go.mod.
 MODULES := . $(patsubst %/go.mod,%,$(wildcard e2e/go.mod bench/go.mod))
@@ -35,6 +40,15 @@ help: ## list the targets
 build: ## compile every package of every module; programs go to bin/
 	@for m in $(MODULES); do echo "build: $$m"; (cd $$m && $(GO) build ./...); done
 	@mkdir -p bin && CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o bin/ ./cmd/...
+
+# The version is in cmd/bossman/VERSION. RELEASEFLAGS=-only=linux/amd64 builds for one system.
+.PHONY: release
+release: ## build the archives of a release for Linux, macOS and Windows, with SBOMs and SHA256SUMS, in dist/
+	$(GO) run ./internal/release $(RELEASEFLAGS)
+
+.PHONY: release-verify
+release-verify: ## build the program twice, in different directories and with an empty cache, and compare every byte (minutes)
+	$(GO) run ./internal/release -verify
 
 .PHONY: test
 test: ## run the tests
@@ -109,6 +123,14 @@ e2e-land: ## 1,000 tasks land while 20 slots work, and 10,000 acts of agents who
 cuts: ## cut 1,000 connections to PostgreSQL, before, inside and after each statement: nothing is lost, nobody holds a claim unknown (minutes)
 	cd e2e && BOSSMAN_CUTS=1000 $(GO) test -count=1 -timeout=40m -v -run '^TestCut$$' $(TESTFLAGS) ./faults
 
+.PHONY: question-rounds
+question-rounds: ## 10,000 rounds of two agents at one pipe whose calls both ask: no answer reaches the wrong one
+	BOSSMAN_QUESTION_ROUNDS=10000 $(GO) test -count=1 -timeout=30m -v -run '^TestQuestions_rounds' $(TESTFLAGS) ./gateway
+
+.PHONY: admit-races
+admit-races: ## 10,000 claims end in every way, on PostgreSQL and on SQLite, while calls are admitted under them: none begins too late (minutes)
+	BOSSMAN_ADMIT_RACES=10000 $(GO) test -count=1 -timeout=60m -v -run '^TestAdmit_races' $(TESTFLAGS) ./store/postgres ./store/sqlite
+
 .PHONY: outages
 outages: ## PostgreSQL away, and processes on SQLite suspended, for 0.5, 2 and 10 leases: no living holder loses its claim (twenty minutes)
 	cd e2e && BOSSMAN_OUTAGES=1 $(GO) test -count=1 -timeout=20m -v -run '^TestOutage' $(TESTFLAGS) ./faults
@@ -156,6 +178,10 @@ bench-stdio: ## calls over a pipe, side by side with other implementations
 bench-http: ## the same by HTTP, and what idle sessions take
 	cd bench && $(GO) build -o bin/ ./cmd/... && bin/bench http -sizes 32,65536 -c 16 $(HTTPBENCHFLAGS) && bin/bench sessions -rounds 1 -check
 
+.PHONY: bench-gateway
+bench-gateway: ## what the gateway adds to a call, beside a program that copies bytes and httputil.ReverseProxy (three minutes)
+	cd bench && $(GO) build -o bin/ ./cmd/... && bin/bench gateway $(GATEWAYBENCHFLAGS)
+
 .PHONY: bench-clients
 bench-clients: ## what a call costs a client: ours, go-sdk's and a bare one (six minutes)
 	cd bench && $(GO) build -o bin/ ./cmd/... && bin/clients
@@ -169,7 +195,7 @@ bench-cell: ## how many agents one PostgreSQL and its replicas carry, working an
 	mkdir -p bench/bin && $(GO) build -o bench/bin/ ./cmd/bossman && cd bench && $(GO) build -o bin/ ./cmd/... && bin/bench cell $(CELLBENCHFLAGS)
 
 .PHONY: bench-years
-bench-years: ## every operation behind 10,000, a million and ten million finished tasks (an hour, 16 GB in TMPDIR)
+bench-years: ## every operation behind 10,000, a million and ten million finished tasks (half an hour, 25 GB in TMPDIR)
 	cd bench && $(GO) build -o bin/ ./cmd/... && bin/bench years $(YEARSBENCHFLAGS)
 
 .PHONY: bench-archive
@@ -177,8 +203,8 @@ bench-archive: ## what workers notice while a million tasks are archived, and wh
 	mkdir -p bench/bin && $(GO) build -o bench/bin/ ./cmd/bossman && cd bench && $(GO) build -o bin/ ./cmd/... && bin/bench archive $(ARCHIVEBENCHFLAGS)
 
 .PHONY: bench-smoke
-bench-smoke: ## our client against other servers, one short round of bench-stdio, bench-board, bench-cell, bench-years and bench-archive
-	@if [ -d bench/cmd/bench ]; then cd bench && $(GO) test ./interop ./cmd/bench && $(GO) build -o bin/ ./cmd/... && bin/bench stdio -rounds 1 -d 200ms -warm 50ms && bin/bench board -only postgres,sqlite -tasks 10000 -rounds 1 -d 200ms -warm 50ms && $(GO) build -C .. -o bench/bin/ ./cmd/bossman && bin/bench cell -only load -once -from 5 -replicas 1 -finished 1000 -events 3 -tasks 2000 -live 300 -rounds 1 -d 500ms && bin/bench years -finished 200,2000 -open 500 -rounds 1 -d 1ms && bin/bench archive -finished 600 -open 3000 -imported 200 -events 4 -rounds 1 -d 500ms -warm 100ms; else echo "bench: not here yet"; fi
+bench-smoke: ## our client against other servers, the comparison of docs/compare.md, one short round of bench-stdio, bench-gateway, bench-board, bench-cell, bench-years and bench-archive
+	@if [ -d bench/cmd/bench ]; then cd bench && $(GO) test ./interop ./compare/... ./cmd/bench && $(GO) build -o bin/ ./cmd/... && bin/bench stdio -rounds 1 -d 200ms -warm 50ms && bin/bench board -only postgres,sqlite -tasks 10000 -rounds 1 -d 200ms -warm 50ms && bin/bench gateway -rounds 1 -d 100ms -warm 50ms && $(GO) build -C .. -o bench/bin/ ./cmd/bossman && bin/bench cell -only load -once -from 5 -replicas 1 -finished 1000 -events 3 -tasks 2000 -live 300 -rounds 1 -d 500ms && bin/bench years -finished 200,2000 -open 500 -rounds 1 -d 1ms && bin/bench archive -finished 600 -open 3000 -imported 200 -events 4 -rounds 1 -d 500ms -warm 100ms; else echo "bench: not here yet"; fi
 
 .PHONY: tidy-check
 tidy-check: ## fail if a go.mod or go.sum is not tidy

@@ -49,6 +49,8 @@ var (
 	Spent     = row(Verb{Name: "spent", Role: auth.Viewer})
 	Log       = row(Verb{Name: "log", Role: auth.Viewer})
 	Diff      = row(Verb{Name: "diff", Role: auth.Viewer})
+	Calls     = row(Verb{Name: "calls", Role: auth.Viewer})
+	Artifact  = row(Verb{Name: "artifact", Role: auth.Viewer})
 	Claims    = row(Verb{Name: "claims", Role: auth.Viewer})
 	Workers   = row(Verb{Name: "workers", Tool: "list_workers", Role: auth.Viewer, Hide: auth.Worker})
 	Questions = row(Verb{Name: "questions", Tool: "list_questions", Role: auth.Viewer, Hide: auth.Worker})
@@ -78,6 +80,10 @@ var (
 	Park        = row(Verb{Name: "park", Role: auth.Worker, Writes: true})
 	Create      = row(Verb{Name: "create", Tool: "create_task", Role: auth.Worker, Writes: true, Bucket: auth.Creations})
 	CreateUnder = row(Verb{Name: "createUnder", Role: auth.Worker, Writes: true, Bucket: auth.Creations})
+	Admit       = row(Verb{Name: "admit", Role: auth.Worker, Writes: true, Once: true})
+	EndCalls    = row(Verb{Name: "endCalls", Role: auth.Worker, Writes: true})
+	Touch       = row(Verb{Name: "touch", Role: auth.Worker, Writes: true})
+	PutArtifact = row(Verb{Name: "putArtifact", Role: auth.Worker, Writes: true, Once: true})
 	Answer      = row(Verb{Name: "answer", Tool: "answer_question", Role: auth.Lead, Person: auth.Worker, Writes: true, Once: true})
 )
 
@@ -132,6 +138,8 @@ type Board interface {
 	Spent(ctx context.Context, slug string) (board.Spending, error)
 	Log(ctx context.Context, id board.ID, attempt int, after int64) ([]board.LogPart, error)
 	Diff(ctx context.Context, id board.ID, attempt int) (board.AttemptDiff, error)
+	Calls(ctx context.Context, f board.CallFilter) ([]board.Call, error)
+	Artifact(ctx context.Context, a board.Actor, id board.ArtifactID, p board.ArtifactPage) (board.ArtifactLines, error)
 	Claims(ctx context.Context, f board.ClaimFilter) ([]board.Claim, error)
 	Workers(ctx context.Context, since time.Duration) ([]board.Worker, time.Time, error)
 	Questions(ctx context.Context, f board.QuestionFilter) ([]board.Question, error)
@@ -157,12 +165,16 @@ type Board interface {
 	Park(ctx context.Context, a board.Actor, id board.QuestionID) (q board.Question, parked bool, err error)
 	Create(ctx context.Context, a board.Actor, n board.NewTask, key string) (board.Task, board.Doc, error)
 	CreateUnder(ctx context.Context, a board.Actor, h board.Handle, n board.NewTask, key string) (board.Task, board.Doc, error)
+	Admit(ctx context.Context, a board.Actor, n board.NewCall) (board.Admitted, error)
+	EndCalls(ctx context.Context, ends []board.EndedCall) error
+	Touch(ctx context.Context, list []board.Touched) error
+	PutArtifact(ctx context.Context, a board.Actor, n board.NewArtifact) (board.Artifact, error)
 	Answer(ctx context.Context, a board.Actor, id board.QuestionID, answer string) (board.Question, error)
 
 	Lead(ctx context.Context, a board.Actor, l board.Lease) (board.Lease, error)
 	StepDown(ctx context.Context, a board.Actor, l board.Lease) error
 	BeginLand(ctx context.Context, a board.Actor, l board.Lease, from, to string, items []board.Item) (board.Intent, error)
-	Landed(ctx context.Context, a board.Actor, l board.Lease, id board.IntentID) ([]board.Outcome, error)
+	Landed(ctx context.Context, a board.Actor, l board.Lease, id board.IntentID, commits map[board.ID]string) ([]board.Outcome, error)
 	Dropped(ctx context.Context, a board.Actor, l board.Lease, id board.IntentID) error
 	Return(ctx context.Context, a board.Actor, id board.ID, r board.Return) (board.Outcome, error)
 	Told(ctx context.Context, a board.Actor, i board.Issue) error
@@ -173,7 +185,7 @@ type Board interface {
 	Review(ctx context.Context, a board.Actor, id board.ID, d board.Decision) (board.Outcome, error)
 	Comment(ctx context.Context, a board.Actor, id board.ID, list []board.Comment) error
 	MarkDone(ctx context.Context, a board.Actor, id board.ID, note string, review bool) (board.Outcome, error)
-	Reopen(ctx context.Context, a board.Actor, id board.ID, note string) (board.Task, error)
+	Reopen(ctx context.Context, a board.Actor, id board.ID, note string, after ...board.ID) (board.Task, error)
 	Release(ctx context.Context, a board.Actor, id board.ID, reason string) (board.Task, error)
 	Stop(ctx context.Context, a board.Actor, w board.WorkerID) (board.ID, error)
 	Pause(ctx context.Context, a board.Actor, slug string) error

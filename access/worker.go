@@ -61,7 +61,7 @@ func (b *workerBoard) MarkDone(context.Context, board.Actor, board.ID, string, b
 	return board.Outcome{}, b.refused
 }
 
-func (b *workerBoard) Reopen(context.Context, board.Actor, board.ID, string) (board.Task, error) {
+func (b *workerBoard) Reopen(context.Context, board.Actor, board.ID, string, ...board.ID) (board.Task, error) {
 	return board.Task{}, b.refused
 }
 
@@ -99,7 +99,7 @@ func (b *workerBoard) BeginLand(context.Context, board.Actor, board.Lease, strin
 	return board.Intent{}, b.refused
 }
 
-func (b *workerBoard) Landed(context.Context, board.Actor, board.Lease, board.IntentID) ([]board.Outcome, error) {
+func (b *workerBoard) Landed(context.Context, board.Actor, board.Lease, board.IntentID, map[board.ID]string) ([]board.Outcome, error) {
 	return nil, b.refused
 }
 

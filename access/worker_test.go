@@ -24,7 +24,11 @@ func TestAsWorker(t *testing.T) {
 			continue
 		}
 		in := []reflect.Value{reflect.ValueOf(t.Context())}
-		for i := 1; i < m.Type().NumIn(); i++ {
+		fixed := m.Type().NumIn()
+		if m.Type().IsVariadic() {
+			fixed--
+		}
+		for i := 1; i < fixed; i++ {
 			in = append(in, reflect.Zero(m.Type().In(i)))
 		}
 		out := m.Call(in)

@@ -44,6 +44,20 @@ func credential(h http.Header) (string, error) {
 	return token, nil
 }
 
+// KeyID returns the id of the key that a request presents, empty if it presents no well-formed one. The key may have ended,
+// or never have been one.
+func KeyID(r *http.Request) string {
+	token, err := credential(r.Header)
+	if err != nil {
+		return ""
+	}
+	id, _, ok := parseKey(token)
+	if !ok {
+		return ""
+	}
+	return id
+}
+
 // remoteHost returns the remote address of the connection.
 func remoteHost(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)

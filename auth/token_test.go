@@ -552,21 +552,8 @@ func TestOptions_check(t *testing.T) {
 	}
 }
 
-func TestMetadata(t *testing.T) {
+func TestChallenge(t *testing.T) {
 	a := New(newMemory(), &Options{Issuer: "https://id.example", Audience: audience})
-	path, doc := a.Metadata()
-	var got struct {
-		Resource string   `json:"resource"`
-		Servers  []string `json:"authorization_servers"`
-		Scopes   []string `json:"scopes_supported"`
-	}
-	if err := json.Unmarshal(doc, &got); err != nil {
-		t.Fatal(err)
-	}
-	if path != "/.well-known/oauth-protected-resource/mcp" || got.Resource != audience || fmt.Sprint(got.Servers) != "[https://id.example]" ||
-		fmt.Sprint(got.Scopes) != "[bossman:viewer bossman:worker bossman:lead bossman:admin]" {
-		t.Errorf("Metadata() = %s, %s", path, doc)
-	}
 	const where = `resource_metadata="https://bossman.example/.well-known/oauth-protected-resource/mcp"`
 	for got, want := range map[string]string{
 		a.Challenge(ErrMissing):         `Bearer scope="bossman:worker", ` + where,
@@ -579,14 +566,11 @@ func TestMetadata(t *testing.T) {
 		}
 	}
 	keys := New(newMemory(), nil)
-	if path, doc := keys.Metadata(); path != "" || doc != nil {
-		t.Errorf("Metadata() without an issuer = %s, %s", path, doc)
-	}
 	if got := keys.Challenge(ErrMissing); got != `Bearer realm="bossman"` {
 		t.Errorf("Challenge() without an issuer = %s", got)
 	}
 	root := New(newMemory(), &Options{Issuer: "https://id.example", Audience: "https://bossman.example/"})
-	if path, _ := root.Metadata(); path != MetadataPath {
-		t.Errorf("Metadata() of a root = %s", path)
+	if got := root.Challenge(ErrMissing); got != `Bearer scope="bossman:worker", resource_metadata="https://bossman.example/.well-known/oauth-protected-resource"` {
+		t.Errorf("Challenge() of a root = %s", got)
 	}
 }

@@ -24,7 +24,7 @@ func (b *Board) Ask(ctx context.Context, a Actor, n NewQuestion) (Question, erro
 	if _, is := isCheckChat(n.ChatID); is {
 		return Question{}, invalid("the chatId %q is that of Bossman's own questions: use another one", n.ChatID)
 	}
-	if n.HumanOnly && n.Default != "" {
+	if n.HumanOnly && n.Default != "" && !lapses(n.ChatID, n.Default) {
 		return Question{}, invalid("a question that only people may answer has no default: say in its text what you would choose, and wait for the answer")
 	}
 	if len(n.Options) > 20 {
@@ -347,10 +347,11 @@ func (c *change) answer(q *Question, answer, by string, kind ActorKind) error {
 }
 
 // connected reports whether a worker may come for its task: its process has neither left
-// nor died, and nobody has stopped it.
+// nor died, and nobody has stopped it. One that runs commands in a directory has no process
+// that would show it.
 func (c *change) connected(w WorkerID) (bool, error) {
 	worker, err := c.tx.Worker(w)
-	if err != nil || worker.Owner == "" || worker.StoppedBy != "" {
+	if err != nil || worker.Owner == "" || inDir(worker.Owner) || worker.StoppedBy != "" {
 		return false, err
 	}
 	gone, err := c.tx.Gone()
@@ -369,10 +370,10 @@ func (c *change) blocking(task ID) ([]Question, error) {
 	return slices.DeleteFunc(open, func(q Question) bool { return !q.Blocking }), err
 }
 
-// openToPeople lists the open questions of a task that only people may answer.
+// openToPeople lists the open questions of a task that only people may answer, and that wait until they do.
 func (c *change) openToPeople(task ID) ([]Question, error) {
 	open, err := c.tx.Questions(QuestionFilter{Task: task, State: QuestionOpen})
-	return slices.DeleteFunc(open, func(q Question) bool { return !q.HumanOnly }), err
+	return slices.DeleteFunc(open, func(q Question) bool { return !q.HumanOnly || lapses(q.ChatID, q.Default) }), err
 }
 
 // checkAnswered returns an *UnansweredError if the task has such a question.

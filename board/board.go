@@ -58,7 +58,8 @@ type Board struct {
 	store Store
 	o     Options
 
-	swept atomic.Int64 // when this process last swept, in Unix seconds
+	swept   atomic.Int64 // when this process last swept, in Unix seconds
+	callKey atomic.Pointer[string]
 
 	over chan struct{} // closed by EndWaits
 	end  sync.Once

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -67,14 +68,22 @@ func (b *Board) MarkDone(ctx context.Context, a Actor, id ID, note string, revie
 
 // Reopen makes the work of a task that has ended available again. A failed task is
 // retried. A terminal one stays as it is, and Reopen creates a new task with the same spec;
-// its first event hands over how the old one ended, and the note. Reopen returns the task
-// that is pending now.
-func (b *Board) Reopen(ctx context.Context, a Actor, id ID, note string) (Task, error) {
+// its first event hands over how the old one ended, and the note. If a person reopens it, the new one
+// Redoes the old one. Reopen returns the task that is pending now.
+//
+// With after, the new task also depends on those tasks. If an open task does the work of id again already, Reopen makes
+// that one depend on them, and no longer on tasks that were cancelled, and returns it.
+func (b *Board) Reopen(ctx context.Context, a Actor, id ID, note string, after ...ID) (Task, error) {
 	if err := checkTexts(text{"note", note, maxText}); err != nil {
 		return Task{}, err
 	}
 	var out Task
 	err := b.change(ctx, a, func(c *change) error {
+		if len(after) > 0 { // two calls at once find each other's task
+			if err := c.tx.LockProject(id.Project); err != nil {
+				return err
+			}
+		}
 		t, err := c.tx.Task(id)
 		if err != nil {
 			return err
@@ -93,9 +102,21 @@ func (b *Board) Reopen(ctx context.Context, a Actor, id ID, note string) (Task, 
 			out = *c.tasks[id]
 			return nil
 		}
+		if len(after) > 0 {
+			if open, err := c.openRedo(t); err != nil {
+				return err
+			} else if !open.IsZero() {
+				out, err = c.delay(open, after)
+				return err
+			}
+		}
 		again, err := c.redo(t, note)
 		if err != nil {
 			return err
+		}
+		again.DependsOn = append(again.DependsOn, after...)
+		if a.Person {
+			again.redoes = id
 		}
 		made, err := c.create(id.Project, []draft{again})
 		if err == nil {
@@ -104,6 +125,62 @@ func (b *Board) Reopen(ctx context.Context, a Actor, id ID, note string) (Task, 
 		return err
 	})
 	return out, err
+}
+
+// openRedo returns the open task that a person's Reopen has created for a terminal one; zero if there is none.
+func (c *change) openRedo(t Task) (ID, error) {
+	f := TaskFilter{Projects: []string{t.ID.Project}, Statuses: []Status{Pending, InProgress, Waiting, InReview, Landing, Failed}, After: t.ID, Limit: redoPage}
+	for {
+		list, err := c.tx.Tasks(f)
+		if err != nil {
+			return ID{}, err
+		}
+		for i := range list {
+			if list[i].Redoes == t.ID {
+				return list[i].ID, nil
+			}
+		}
+		if len(list) < redoPage {
+			return ID{}, nil
+		}
+		f.After = list[len(list)-1].ID
+	}
+}
+
+// redoPage is how many open tasks openRedo reads at once.
+const redoPage = 1000
+
+// delay makes a task that nobody works on also depend on others, and no longer on tasks that were cancelled. The
+// project is locked.
+func (c *change) delay(id ID, after []ID) (Task, error) {
+	links, _, err := c.tx.Links(id)
+	if err != nil {
+		return Task{}, err
+	}
+	t, err := c.tx.Task(id)
+	if err != nil {
+		return Task{}, err
+	}
+	others := append(slices.Clone(links), after...)
+	if err := inside(id.Project, others...); err != nil {
+		return Task{}, err
+	}
+	if err := c.lock(append(others, id, t.Parent)...); err != nil {
+		return Task{}, err
+	}
+	if c.tasks[id].Status != Pending {
+		return *c.tasks[id], nil
+	}
+	own, _, err := c.ownLinks(c.tasks[id])
+	if err != nil {
+		return Task{}, err
+	}
+	own = slices.DeleteFunc(own, func(b ID) bool { return c.tasks[b].Status == Cancelled })
+	own = append(own, after...)
+	slices.SortFunc(own, compareIDs)
+	own = slices.Compact(own)
+	err = c.edit(c.tasks[id], Edit{DependsOn: &own})
+	return *c.tasks[id], err
 }
 
 // retry makes a locked task that has failed pending, with a new failure budget.
@@ -162,17 +239,6 @@ func redoTitle(t Task) string {
 		cut--
 	}
 	return title[:cut] + "…"
-}
-
-// Redoes returns the task whose work a task does again, zero if it does not.
-func (t *Task) Redoes() ID {
-	rest, ok := strings.CutPrefix(t.Title, "Redo ")
-	name, _, named := strings.Cut(rest, ": ")
-	if !ok || !named {
-		return ID{}
-	}
-	id, _ := ParseID(name)
-	return id
 }
 
 // prior says how a terminal task ended and where its work is, for those who do it again.

@@ -179,7 +179,7 @@ func checkReport(r *Report) error {
 	if !slices.Contains([]string{"", CheckNotAccepted, CheckWasWaived}, r.Check) {
 		return invalid("invalid check %.40q: want %q or %q", r.Check, CheckNotAccepted, CheckWasWaived)
 	}
-	if err := cmp.Or(checkWhere(&r.Where), checkTip(r.Tip), checkIncluded(r.Includes), checkDiff(r.Diff), checkDiffOf(r.Diff, r.Tip)); err != nil {
+	if err := cmp.Or(checkWhere(&r.Where), checkTip(r.Tip), checkIncluded(r.Includes), checkLoose(r.Loose), checkDiff(r.Diff), checkDiffOf(r.Diff, r.Tip)); err != nil {
 		return err
 	}
 	if len(r.Evidence) > 50 || len(r.Observed) > 50 || len(r.Artifacts) > 50 {

@@ -62,6 +62,14 @@ func (h Handle) String() string {
 	return h.Task.String() + "/" + strconv.Itoa(h.Attempt) + "." + h.Nonce
 }
 
+// Ref is the git ref under which the work is stored that was reported under the claim.
+func (h Handle) Ref() string {
+	return "refs/bossman/" + h.Task.String() + "/" + strconv.Itoa(h.Attempt)
+}
+
+// SharedRef is the git ref under which the work is at a remote repository, which several boards may share.
+func (h Handle) SharedRef(commit string) string { return h.Ref() + "-" + commit[:min(len(commit), 12)] }
+
 // Check checks that a handle from elsewhere can be written: its nonce is a word, and no more.
 func (h Handle) Check() error {
 	return decodeWord(&h.Nonce, []byte(h.Nonce))
@@ -156,7 +164,8 @@ type Attempt struct {
 	GrantedAt time.Time
 	EndedAt   time.Time // zero while the claim is live
 	Cause     Cause
-	// Reason is why it ended, in the words of its worker or of the person who ended it.
+	// Reason is why it ended, in the words of its worker or of the person who ended it. Of one that was reported done it
+	// is why its work came back; empty if it has not.
 	Reason      string
 	DoNotRepeat string
 	// Where is the last known place of the work.
@@ -170,6 +179,9 @@ type Attempt struct {
 	ReportHash   string
 	ReportAnswer string
 }
+
+// CameBack reports whether its work was reported done, and was rejected or returned from the landing queue since then.
+func (a *Attempt) CameBack() bool { return a.Cause == CauseDone && a.Reason != "" }
 
 // maxActors bounds the length of Attempt.Actors.
 const maxActors = 4000

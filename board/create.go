@@ -146,6 +146,7 @@ type draft struct {
 	prior     string
 	by        string // the worker that proposed it
 	author    string // who wrote it, if that is not the actor
+	redoes    ID
 }
 
 // create creates tasks of one project, in the given order.
@@ -206,7 +207,7 @@ func (c *change) create(slug string, drafts []draft) ([]Task, error) {
 		}
 		made[i] = Task{
 			ID: id(i), Title: d.Title, Priority: d.Priority, Skills: d.Skills, Areas: d.Areas, Wants: d.Wants,
-			Parent: parent, Hold: d.Hold, Status: Pending, MaxFailures: d.MaxFailures, Lease: d.Lease,
+			Parent: parent, Redoes: d.redoes, Hold: d.Hold, Status: Pending, MaxFailures: d.MaxFailures, Lease: d.Lease,
 			SpecVersion: 1, QueuedAt: c.now, Seq: 1, CreatedBy: cmp.Or(d.author, c.actor.String()), CreatedAt: c.now,
 		}
 	}

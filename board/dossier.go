@@ -23,6 +23,8 @@ type Dossier struct {
 	Questions  []Question
 	// Events are the last events, oldest first.
 	Events []Event
+	// Calls are those that were made for it through the gateway.
+	Calls DossierCalls
 	// Now is the store's time of the read.
 	Now time.Time
 }
@@ -38,6 +40,19 @@ func (d *Dossier) Accepted() (Attempt, bool) {
 		return Attempt{}, false
 	}
 	return d.Attempts[i], true
+}
+
+// Reported returns the attempt before the newest one whose work the result has, if that is known in git and the task has gone back since.
+func (d *Dossier) Reported() (Attempt, bool) {
+	if r := d.Doc.Result; r == nil || r.Tip.IsZero() || r.NoChanges || r.Import != "" {
+		return Attempt{}, false
+	}
+	for _, a := range slices.Backward(d.Attempts) {
+		if a.Cause == CauseDone {
+			return a, a.Attempt < d.Task.Attempt
+		}
+	}
+	return Attempt{}, false
 }
 
 // A Record is what is kept about a task when it leaves the board.

@@ -59,6 +59,10 @@ func (c *change) edit(t *Task, e Edit) error {
 		return conflict("%v is in review, where its text and evidence cannot be changed: accept or reject it first", t.ID)
 	case spec && t.Status == Landing:
 		return conflict("%v waits for its landing, where its text and evidence cannot be changed: return it first, with bossman land return %[1]v", t.ID)
+	case t.Status == InReview && e.Hold != nil && *e.Hold:
+		return conflict("%v is in review, which a draft would not delay: accept or reject it first", t.ID)
+	case t.Status == Landing && (e.DependsOn != nil || e.Hold != nil && *e.Hold):
+		return conflict("%v waits for its landing, which another task or a draft would not delay: return it first, with bossman land return %[1]v", t.ID)
 	}
 	p, err := c.tx.Project(t.ID.Project)
 	if err != nil {

@@ -42,7 +42,8 @@ func (b *Board) Erase(ctx context.Context, a Actor, id ID, reason string) (out T
 }
 
 // Redact erases the content of one event of a task, and what repeats it: a question or its
-// answer, a result, the reason of an attempt. Only people may.
+// answer, a result, the reason of an attempt, and what is kept of the contents of calls through the gateway.
+// Only people may.
 func (b *Board) Redact(ctx context.Context, a Actor, id ID, seq int64, reason string) error {
 	return b.change(ctx, a, func(c *change) error {
 		e, err := c.erasure(id, reason)
@@ -58,6 +59,11 @@ func (b *Board) Redact(ctx context.Context, a Actor, id ID, seq int64, reason st
 			return fmt.Errorf("%w: %v has no event %d", ErrNotFound, id, seq)
 		}
 		if err := c.redact(t, found[0], e); err != nil {
+			return err
+		}
+		// What was passed to other servers may say the same. Which steps were taken stays: they
+		// are not taken twice.
+		if err := c.tx.EraseCalls(id, false); err != nil {
 			return err
 		}
 		c.event(t, EventErased, t.Status, Detail{Text: reason, Fields: []string{fmt.Sprintf("event %d", seq)}, By: a.Kind()})
@@ -101,6 +107,9 @@ func (c *change) eraseAll(t *Task, e Erasure) error {
 		}
 	}
 	if err := c.tx.EraseRuns(t.ID); err != nil {
+		return err
+	}
+	if err := c.tx.EraseCalls(t.ID, true); err != nil {
 		return err
 	}
 	for _, q := range d.Questions {

@@ -36,11 +36,11 @@ func mergeEvidence(claimed, observed []Evidence) []Evidence {
 	return all
 }
 
-// checkEvidence returns an *EvidenceError if evidence that the task requires is missing.
+// checkEvidence returns an *EvidenceError if evidence that the task requires is missing. What is said about dropped work is none.
 func checkEvidence(t *Task, sent []Evidence) error {
 	e := &EvidenceError{Task: t.ID}
 	for _, s := range sent {
-		if !slices.Contains(e.Sent, s.Kind) {
+		if !slices.Contains(e.Sent, s.Kind) && s.Ref != DroppedRef {
 			e.Sent = append(e.Sent, s.Kind)
 		}
 	}

@@ -41,6 +41,7 @@ type taskLine struct {
 	Areas        []string       `json:"areas,omitzero"`
 	Evidence     []EvidenceKind `json:"evidence,omitzero"`
 	Parent       string         `json:"parent,omitzero"`
+	Redoes       string         `json:"redoes,omitzero"`
 	Hold         bool           `json:"hold,omitzero"`
 	Status       Status         `json:"status"`
 	Attempt      int            `json:"attempt,omitzero"`
@@ -229,7 +230,7 @@ func (p projectLine) project() Project {
 func newTaskLine(t Task, d Doc) taskLine {
 	w := taskLine{
 		V: 1, Type: "task", ID: t.ID.String(), Title: t.Title, Description: d.Description, Acceptance: d.Acceptance,
-		Priority: t.Priority.String(), Skills: t.Skills, Areas: t.Areas, Evidence: t.Wants, Parent: t.Parent.String(), Hold: t.Hold,
+		Priority: t.Priority.String(), Skills: t.Skills, Areas: t.Areas, Evidence: t.Wants, Parent: t.Parent.String(), Redoes: t.Redoes.String(), Hold: t.Hold,
 		Status: t.Status, Attempt: t.Attempt, Nonce: t.Nonce, Failures: t.Failures, MaxFailures: t.MaxFailures,
 		LeaseSeconds: int64(t.Lease / time.Second), SpecVersion: t.SpecVersion, QueuedAt: utc(t.QueuedAt), CreatedBy: t.CreatedBy,
 		CreatedAt: utc(t.CreatedAt), EndedAt: utc(t.EndedAt),

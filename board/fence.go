@@ -197,6 +197,9 @@ func (c *change) end(h *holding, cause Cause, reason string) error {
 		if err := c.tx.DeleteClaim(h.task.ID); err != nil {
 			return err
 		}
+		if err := c.clock(); err != nil { // no call began later
+			return err
+		}
 	}
 	h.attempt.EndedAt = c.now
 	h.attempt.Cause = cause

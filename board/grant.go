@@ -96,9 +96,27 @@ func (c *change) grantTask(w Wish, id ID, who Claimant) (delivery, error) {
 	if c.tasks[id].Status == InReview {
 		return c.grantReview(w, id, who)
 	}
+	if w.Draft && c.tasks[id].Hold {
+		if err := c.startDraft(c.tasks[id]); err != nil {
+			return delivery{}, err
+		}
+	}
 	claim, err := c.grant(p, *c.tasks[id], w, who)
 	delete(c.tasks, id) // Grant has written it
 	return delivery{claim: claim}, err
+}
+
+// startDraft starts a locked draft that is granted in the same transaction.
+func (c *change) startDraft(t *Task) error {
+	if !c.actor.Person {
+		return denied("%v is a draft, and only a person can take it", t.ID)
+	}
+	seq := t.Seq
+	t.Hold, t.QueuedAt, t.Seq = false, c.now, seq+1
+	if err := c.tx.UpdateTask(*t, seq); err != nil {
+		return err
+	}
+	return c.tx.Append(Event{Task: t.ID, Seq: t.Seq, Actor: c.actor.String(), Kind: EventStarted, From: t.Status, To: t.Status})
 }
 
 // grant grants a locked task to a worker, if the task can be handed out to it now.
@@ -107,7 +125,7 @@ func (c *change) grant(p Project, t Task, w Wish, who Claimant) (Claim, error) {
 	if !free || p.Archived {
 		return Claim{}, conflict("%v cannot be handed out now", t.ID)
 	}
-	if p.PausedBy != "" {
+	if p.PausedBy != "" && !(w.Draft && c.actor.Person) {
 		return Claim{}, conflict("project %s is paused by %q", p.Slug, p.PausedBy)
 	}
 	if w.Skills != nil && slices.ContainsFunc(t.Skills, func(s string) bool { return !slices.Contains(w.Skills, s) }) {

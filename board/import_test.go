@@ -118,6 +118,46 @@ func TestImport_keepsWhatMatters(t *testing.T) {
 }
 
 // An export can say anything. None of it may pass for what happened on this board.
+// TestImport_redoes: what a task does again stays so, also with other numbers, unless an agent imports it.
+func TestImport_redoes(t *testing.T) {
+	from := openBoard(t, "web", nil)
+	made, _, err := from.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "one"}, "")
+	if err == nil {
+		_, err = from.Cancel(t.Context(), ada, made.ID, "", board.DependentsKeep)
+	}
+	if err == nil {
+		_, err = from.Reopen(t.Context(), ada, made.ID, "")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := exported(t, from, "web")
+	agent := board.Actor{Principal: "local", Owner: "agent"}
+	for _, c := range []struct {
+		actor  board.Actor
+		others int
+		want   string
+	}{{ada, 0, "web-2 does web-1"}, {ada, 3, "web-5 does web-4"}, {agent, 0, "web-2 does "}} {
+		b := openBoard(t, "web", nil)
+		for range c.others {
+			if _, _, err := b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "other"}, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := b.Import(t.Context(), c.actor, "web", each(lines), nil); err != nil {
+			t.Fatal(err)
+		}
+		list, err := b.List(t.Context(), board.TaskFilter{Projects: []string{"web"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		redo := list[len(list)-1]
+		if got := fmt.Sprint(redo.ID, " does ", redo.Redoes); got != c.want {
+			t.Errorf("after the import beside %d others: %s, want %s", c.others, got, c.want)
+		}
+	}
+}
+
 func TestImport_isTheWordOfTheFile(t *testing.T) {
 	lines := [][]byte{
 		[]byte(`{"v":1,"type":"project","source":"evil-1","slug":"evil","policy":"trust","last_no":2}`),

@@ -214,6 +214,7 @@ func (im *importing) task(c *change, p Project, i int, to func(ID) (ID, bool), q
 			}
 		}
 	}
+	t.Redoes = im.redoes(im.file.tasks[i].Redoes, to)
 	if im.restores {
 		if err := im.wasArchived(c.tx, id); err != nil {
 			return err
@@ -282,6 +283,22 @@ func (im *importing) task(c *change, p Project, i int, to func(ID) (ID, bool), q
 		questions[old] = made
 	}
 	return im.events(c, t, from, questions)
+}
+
+// redoes returns the task on this board that one of the file does again; zero if it is not there. It is a person's
+// word that a task does, so none is if an agent imports the file.
+func (im *importing) redoes(name string, to func(ID) (ID, bool)) ID {
+	id, err := ParseID(name)
+	if err != nil || !im.actor.Person {
+		return ID{}
+	}
+	if mapped, ok := to(id); ok {
+		return mapped
+	}
+	if im.keeps { // it was archived, and no other task gets its number
+		return ID{Project: im.slug, No: id.No}
+	}
+	return ID{}
 }
 
 // events inserts the events of a task, not all of them at once.

@@ -25,7 +25,7 @@ type Inbox struct {
 	Review, Failed []OutlinedTask
 	// Stuck are tasks that depend on one that has failed or was cancelled.
 	Stuck []OutlinedTask
-	// Proposed are those of the oldest 200 drafts that workers proposed.
+	// Proposed are those of the oldest 200 drafts that workers proposed, or that an agent made drafts of.
 	Proposed []OutlinedTask
 	// Landing is what keeps queued work from landing until a person does something. One without a
 	// task keeps all of it.
@@ -38,7 +38,9 @@ type Inbox struct {
 type AskedQuestion struct {
 	Question Question
 	Earlier  []Question
-	// Done is set if its task is done: the worker went on without the answer.
+	// Reported is the status of its task, if its worker went on without the answer and has reported: InReview, Landing or Done.
+	Reported Status
+	// Done is set if that is Done: programs that do not know Reported read it.
 	Done bool
 }
 
@@ -62,6 +64,8 @@ type Outline struct {
 	DeadBlockerStatus Status
 	// Created is the event of its creation; zero if the board's import brought it without one.
 	Created Event
+	// Drafted is the event with which an agent made a draft of it; zero if none did.
+	Drafted Event
 }
 
 // Inbox reads what waits for people in a project. What it reads does not depend on how many
@@ -124,8 +128,36 @@ func readInbox(r Reader, slug string) (in Inbox, err error) {
 	}
 	// One that has no dead blocker has just been freed.
 	in.Stuck = slices.DeleteFunc(in.Stuck, func(t OutlinedTask) bool { return t.Outline.DeadBlocker.IsZero() })
-	in.Proposed = slices.DeleteFunc(drafts, func(t OutlinedTask) bool { return t.Outline.Created.Detail.Worker == "" })
+	looked := 0
+	for _, t := range drafts {
+		if t.Outline.Created.Detail.Worker == "" && t.Task.Seq > 1 && looked < maxOutlined {
+			looked++
+			if t.Outline.Drafted, err = drafted(r, t.Task); err != nil {
+				return in, err
+			}
+		}
+		if t.Outline.Created.Detail.Worker != "" || t.Outline.Drafted.Kind != "" {
+			in.Proposed = append(in.Proposed, t)
+		}
+	}
 	return in, nil
+}
+
+// searchedDraft is how many events of a draft are searched for the one that made it one.
+const searchedDraft = 20
+
+// drafted returns the event with which an agent made a draft of a task; zero if none did.
+func drafted(r Reader, t Task) (e Event, err error) {
+	events, err := r.Events(t.ID, max(0, t.Seq-searchedDraft), searchedDraft)
+	for _, e := range slices.Backward(events) {
+		if e.Kind == EventEdited && slices.Contains(e.Detail.Fields, "draft") {
+			if e.Detail.By != ByAgent {
+				break
+			}
+			return e, err
+		}
+	}
+	return Event{}, err
 }
 
 // readAsked reads the open questions of a project.
@@ -137,15 +169,17 @@ func readAsked(r Reader, slug string) ([]AskedQuestion, error) {
 	var asked []AskedQuestion
 	var chats []QuestionID
 	for _, q := range open {
-		done := false
-		if q.AskerLeft() && !q.Claim.IsZero() {
+		var reported Status
+		if !q.Claim.IsZero() {
 			t, err := r.Task(q.Claim.Task)
 			if err != nil {
 				return nil, err
 			}
-			done = t.Status == Done
+			if slices.Contains([]Status{InReview, Landing, Done}, t.Status) {
+				reported = t.Status
+			}
 		}
-		asked = append(asked, AskedQuestion{Question: q, Done: done})
+		asked = append(asked, AskedQuestion{Question: q, Reported: reported, Done: reported == Done})
 		if q.ChatID != "" {
 			chats = append(chats, q.ID)
 		}

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -147,7 +148,14 @@ func (c *change) landable(item Item) error {
 
 // Landed records that the target was moved as an intent said: its tasks are done. It may be an
 // intent of an earlier lander. The same call again gets the same answer, as far as it is still known.
-func (b *Board) Landed(ctx context.Context, a Actor, l Lease, id IntentID) (out []Outcome, err error) {
+// commits are the commits of the target with the work of its tasks; of a task that is not among them, it is the last
+// one of the intent.
+func (b *Board) Landed(ctx context.Context, a Actor, l Lease, id IntentID, commits map[ID]string) (out []Outcome, err error) {
+	for task, commit := range commits {
+		if !ValidObject(commit) {
+			return nil, invalid("invalid commit %.80q of %v: want the full name of a commit", commit, task)
+		}
+	}
 	err = b.change(ctx, a, func(c *change) error {
 		out = nil
 		intent, err := c.ends(l, id, IntentLanded)
@@ -176,7 +184,7 @@ func (b *Board) Landed(ctx context.Context, a Actor, l Lease, id IntentID) (out 
 			return err
 		}
 		for _, item := range intent.Items {
-			done, err := c.landed(intent, item)
+			done, err := c.landed(intent, item, cmp.Or(commits[item.Task], intent.New))
 			if err != nil {
 				return err
 			}
@@ -188,8 +196,8 @@ func (b *Board) Landed(ctx context.Context, a Actor, l Lease, id IntentID) (out 
 	return out, err
 }
 
-// landed makes the task of an item done. The open intent has kept it in the queue.
-func (c *change) landed(i Intent, item Item) (out Outcome, err error) {
+// landed makes the task of an item done, whose work is a commit of the target. The open intent has kept it in the queue.
+func (c *change) landed(i Intent, item Item, commit string) (out Outcome, err error) {
 	t, dependents, err := c.lockFamily(item.Task)
 	if err != nil {
 		return out, err
@@ -205,12 +213,12 @@ func (c *change) landed(i Intent, item Item) (out Outcome, err error) {
 	if d.Result != nil {
 		out.Worker = d.Result.Worker
 		landed := *d.Result
-		landed.Landed, d.Result = i.New, &landed
+		landed.Landed, d.Result = commit, &landed
 		if err := c.tx.PutDoc(t.ID, d); err != nil {
 			return out, err
 		}
 	}
-	out.Freed, err = c.finish(t, dependents, Done, EventLanded, Detail{Attempt: t.Attempt, Nonce: t.Nonce, Commit: i.New, By: c.actor.Kind()})
+	out.Freed, err = c.finish(t, dependents, Done, EventLanded, Detail{Attempt: t.Attempt, Nonce: t.Nonce, Commit: commit, By: c.actor.Kind()})
 	out.Status = t.Status
 	return out, err
 }

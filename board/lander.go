@@ -83,6 +83,9 @@ func (b *Board) Lead(ctx context.Context, a Actor, l Lease) (Lease, error) {
 		out, err = c.lead(Lander{Lease: Lease{Project: l.Project, Target: l.Target, Nonce: NewNonce(), Note: now.Note}, Principal: a.Principal, Owner: a.Owner}, l.Holder)
 		return err
 	})
+	if err == nil && a.hasEnded() {
+		return Lease{}, cmp.Or(b.StepDown(context.WithoutCancel(ctx), a, out), errEnded)
+	}
 	return out, err
 }
 

@@ -2,6 +2,7 @@ package board
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 )
 
@@ -23,6 +24,16 @@ type LandNote struct {
 	Reworks []Rework
 	// Untold are tasks that are done, and whose issues could not be told so.
 	Untold []LandWait
+	// Seen is the commit that the target had when a lander last looked at it.
+	Seen string
+	// Clone identifies the clone in which a lander has landed last, if the target is a branch of a clone; else it is the
+	// address of the remote repository, as git.RemoteName has it.
+	Clone string `json:",omitzero"`
+	// Lost is the commit that landed last if the target does not have it and a person has let landing go on all the
+	// same, and From is the commit that the target had then.
+	Lost, From string `json:",omitzero"`
+	// Moved says how somebody else has moved the target, and what came in, as long as no lander was started after that.
+	Moved string
 }
 
 // A LandWait is why a task in the landing queue does not land now.
@@ -31,6 +42,10 @@ type LandWait struct {
 	Why  string
 	// ForPeople is set if a person has to do something.
 	ForPeople bool
+	// Moved is set if nothing waits, and Why says how somebody else has moved the target.
+	Moved bool
+	// Idle is set if nobody lands what is queued, and Why says so.
+	Idle bool
 }
 
 // readLandWaits lists what people have to do so that queued work of a project can land.
@@ -43,10 +58,16 @@ func readLandWaits(r Reader, slug string) (list []LandWait, err error) {
 		return nil, err
 	}
 	l, err := r.Lander(slug, p.Land)
-	if err != nil || l.Note == nil {
+	if err != nil {
 		return nil, err
 	}
+	if l.Note == nil {
+		l.Note = &LandNote{}
+	}
 	list = slices.Clone(l.Note.Untold)
+	if l.Note.Moved != "" {
+		list = append(list, LandWait{Why: l.Note.Moved, ForPeople: true, Moved: true})
+	}
 	queue, err := r.Queued(slug, MaxQueue)
 	if err != nil || len(queue) == 0 { // a note may be older than the end of the queue
 		return list, err
@@ -54,12 +75,26 @@ func readLandWaits(r Reader, slug string) (list []LandWait, err error) {
 	if l.Note.Stopped != "" {
 		list = append(list, LandWait{Why: l.Note.Stopped, ForPeople: true})
 	}
+	stuck := 0
 	for _, w := range l.Note.Waits {
 		if w.ForPeople && slices.ContainsFunc(queue, func(q Queued) bool { return q.Task.ID == w.Task }) {
 			list = append(list, w)
+			stuck++
 		}
 	}
-	return list, nil
+	now, err := r.Now()
+	if err == nil && !l.Until.After(now) && l.Note.Stopped == "" && stuck < len(queue) {
+		list = append(list, LandWait{Why: idle(len(queue), p.Land), ForPeople: true, Idle: true})
+	}
+	return list, err
+}
+
+// idle says that nobody lands n tasks on a target.
+func idle(n int, target string) string {
+	if n == 1 {
+		return "1 task waits to be landed on " + target + ", and nobody lands"
+	}
+	return fmt.Sprintf("%d tasks wait to be landed on %s, and nobody lands", n, target)
 }
 
 // A Rework is a task whose work had a conflict in some files.
@@ -75,7 +110,7 @@ func checkNote(n *LandNote) error {
 	if n == nil {
 		return nil
 	}
-	texts := []text{{"note", n.Doing, maxTitle}, {"note", n.Stopped, maxText}}
+	texts := []text{{"note", n.Doing, maxTitle}, {"note", n.Stopped, maxText}, {"note", n.Moved, maxText}, {"commit", n.Seen, 100}, {"clone", n.Clone, 100}, {"commit", n.Lost, 100}, {"commit", n.From, 100}}
 	for _, w := range slices.Concat(n.Waits, n.Untold) {
 		texts = append(texts, text{"note", w.Why, maxText})
 	}

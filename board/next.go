@@ -15,6 +15,9 @@ type Wish struct {
 	Worker string
 	// Task is the task that the worker prefers, or zero.
 	Task ID
+	// Draft: a person wants Task although it is a draft, or its project is paused. A draft is started then, and nobody
+	// else can be given it in between.
+	Draft bool
 	// Projects are the projects that the worker may work in.
 	Projects []string
 	// Skills are the worker's skills; nil to be offered any task.
@@ -51,6 +54,12 @@ type Handout struct {
 // hand-out whose Claim is that of a review is to be reviewed. If there is none, the error is a *Nothing that explains why.
 func (b *Board) Next(ctx context.Context, a Actor, w Wish) (*Handout, error) {
 	h, err := b.nextFor(ctx, a, w)
+	if a.hasEnded() {
+		if err == nil && !h.Again {
+			b.undelivered(context.WithoutCancel(ctx), Actor{Principal: boardActor}, h.Claim)
+		}
+		h, err = nil, errEnded
+	}
 	if asked := b.o.Observer.Asked; asked != nil {
 		var waited time.Duration
 		r := answered(h, err)
@@ -87,7 +96,9 @@ func (b *Board) nextFor(ctx context.Context, a Actor, w Wish) (*Handout, error) 
 		if failed != nil {
 			return nil, failed
 		}
-		if swept { // the sweep may have freed a task, or the worker's name
+		// The sweep may have freed a task, or the worker's name. Another process may have been first: a name is looked for
+		// again then, and a task, too, unless the call waits for one anyway.
+		if swept || taken || w.Wait == 0 {
 			h, who, err = b.look(ctx, a, w)
 		}
 	}
@@ -104,12 +115,12 @@ func (b *Board) nextFor(ctx context.Context, a Actor, w Wish) (*Handout, error) 
 		}
 		return nil, b.nothing(ctx, a, w)
 	}
-	if errors.Is(err, ErrUnknown) && ctx.Err() != nil && w.Key == "" { // nobody receives the error
+	if errors.Is(err, ErrUnknown) && (ctx.Err() != nil || a.hasEnded()) && w.Key == "" { // nobody receives the error
 		b.mu.Lock()
 		b.abandonLocked(grantID{who.Worker, who.Nonce})
 		b.mu.Unlock()
 	}
-	if err == nil && w.Apart {
+	if err == nil && w.Apart && !a.hasEnded() {
 		b.order(ctx, a, h)
 	}
 	return h, err
@@ -144,6 +155,9 @@ func (b *Board) holds(ctx context.Context, who WorkerID) (bool, error) {
 // look looks for a task once, in the hand-out order. If there is none, the error is
 // errNothing, and the Claimant is the worker that may wait for one.
 func (b *Board) look(ctx context.Context, a Actor, w Wish) (*Handout, Claimant, error) {
+	if a.hasEnded() {
+		return nil, Claimant{}, errEnded
+	}
 	if w.Key != "" {
 		h, err := b.nextOnce(ctx, a, w)
 		return h, Claimant{}, err
@@ -247,16 +261,20 @@ func (b *Board) want(w Wish, who Claimant) Want {
 // wait waits for a task from the queue, at most as long as the wish says.
 func (b *Board) wait(ctx context.Context, a Actor, w Wish, who Claimant) (*Handout, error) {
 	if w.Key != "" {
-		h, err := b.awaitLook(ctx, b.want(w, who), w.Wait, func() (*Handout, error) { return b.nextOnce(ctx, a, w) })
+		look := func() (*Handout, error) {
+			h, _, err := b.look(ctx, a, w)
+			return h, err
+		}
+		h, err := b.awaitLook(ctx, a, b.want(w, who), w.Wait, look)
 		if errors.Is(err, errNothing) && w.Worker != "" && ctx.Err() == nil { // for the same reason as below
-			return b.nextOnce(ctx, a, w)
+			return look()
 		}
 		return h, err
 	}
 	if reviews, err := b.hasReviews(ctx, w); err != nil {
 		return nil, err
 	} else if reviews || w.OnlyReviews {
-		h, err := b.awaitLook(ctx, b.want(w, who), w.Wait, func() (*Handout, error) {
+		h, err := b.awaitLook(ctx, a, b.want(w, who), w.Wait, func() (*Handout, error) {
 			h, _, err := b.look(ctx, a, w)
 			return h, err
 		})
@@ -265,7 +283,7 @@ func (b *Board) wait(ctx context.Context, a Actor, w Wish, who Claimant) (*Hando
 		}
 		return h, err
 	}
-	claim, err := b.await(ctx, b.want(w, who), w.Wait)
+	claim, err := b.await(ctx, a, b.want(w, who), w.Wait)
 	switch {
 	case err != nil:
 		return nil, maybeHeld(err, who)

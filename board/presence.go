@@ -150,7 +150,17 @@ func (b *Board) Leave(ctx context.Context, owner string) error {
 			return err
 		}
 		for _, claim := range held {
-			if parting := now.Add(b.o.Parting); claim.LeaseUntil.After(parting) {
+			parting := now.Add(b.o.Parting)
+			if !claim.IsReview() { // a call that is running is not overtaken
+				busy, err := tx.Busy(claim.Task)
+				if err != nil {
+					return err
+				}
+				if until := busy.Add(admitSlack); !busy.IsZero() && until.After(parting) {
+					parting = until
+				}
+			}
+			if claim.LeaseUntil.After(parting) {
 				claim.LeaseUntil = parting
 				if err := updateHeld(tx, claim); err != nil {
 					return err

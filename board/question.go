@@ -81,6 +81,20 @@ func (q *Question) CheckOpen() error {
 	return conflict("%v was answered by %s: %.200q", q.ID, q.AnsweredAs.Named(strconv.Quote(q.AnsweredBy)), q.Answer)
 }
 
+const (
+	// UpstreamChat begins the ChatID of a question that a server behind the gateway asks during a call. Such a question
+	// may be for people alone and have a default, which is UpstreamCancel: if nobody answers in time, the server is told
+	// so, and does nothing.
+	UpstreamChat = "upstream "
+	// UpstreamCancel is that default.
+	UpstreamCancel = "cancel"
+)
+
+// lapses reports whether a question ends without an answer of people, though it is for them alone.
+func lapses(chat, byDefault string) bool {
+	return strings.HasPrefix(chat, UpstreamChat) && byDefault == UpstreamCancel
+}
+
 // A NewQuestion is a question to be asked.
 type NewQuestion struct {
 	Project   string // if there is no claim

@@ -27,6 +27,8 @@ type Report struct {
 	NoChanges bool
 	// Includes is the work of other tasks that is in it and has not landed.
 	Includes []Included `json:",omitzero"`
+	// Loose is what lay about where the work is.
+	Loose Loose `json:",omitzero"`
 	// Diff is what the work changed, zero if that is not known.
 	Diff Diff `json:",omitzero"`
 }
@@ -108,7 +110,7 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 	}
 	var out Outcome
 	err := b.change(ctx, a, func(c *change) error {
-		if err := c.tx.Ahead(Ahead{Family: h.Task, Claim: h, Doc: h.Task}); err != nil {
+		if err := c.tx.Ahead(Ahead{Family: h.Task, Claim: h, Ends: true, Doc: h.Task}); err != nil {
 			return err
 		}
 		t, dependents, err := c.lockFamily(h.Task)
@@ -164,8 +166,8 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 		}
 		d.Result = &Result{
 			Summary: r.Summary, Evidence: mergeEvidence(r.Evidence, r.Observed), Artifacts: r.Artifacts,
-			Branch: held.attempt.Where.Branch, Uncommitted: held.attempt.Where.Uncommitted, Worker: held.attempt.Worker.Name, Check: r.Check,
-			Tip: r.Tip, NoChanges: r.NoChanges, Includes: r.Includes,
+			Branch: held.attempt.Where.Branch, Uncommitted: max(0, held.attempt.Where.Uncommitted-r.Loose.Count()), Worker: held.attempt.Worker.Name, Check: r.Check,
+			Tip: r.Tip, NoChanges: r.NoChanges, Includes: r.Includes, Loose: r.Loose,
 		}
 		if len(r.Observed) > 0 {
 			d.Result.ObservedBy, d.Result.ObservedOn = observer(a), held.attempt.Where.Host
@@ -214,7 +216,10 @@ func (b *Board) Fail(ctx context.Context, a Actor, h Handle, f Failure) (Outcome
 	}
 	var out Outcome
 	err := b.change(ctx, a, func(c *change) error {
-		if err := c.lockHeld(h); err != nil {
+		if err := c.tx.Ahead(Ahead{Lock: []ID{h.Task}, Claim: h, Ends: true}); err != nil {
+			return err
+		}
+		if err := c.lock(h.Task); err != nil {
 			return err
 		}
 		t := c.tasks[h.Task]
@@ -403,7 +408,7 @@ func (c *change) answered(h *holding, op string, body any, out Outcome) {
 func reportHash(op string, body any) string {
 	switch r := body.(type) { // the place may change between two tries
 	case Report:
-		r.Where, r.Observed, r.Check, r.Tip, r.NoChanges, r.Includes, r.Diff = Where{}, nil, "", Tip{}, false, nil, Diff{}
+		r.Where, r.Observed, r.Check, r.Tip, r.NoChanges, r.Includes, r.Loose, r.Diff = Where{}, nil, "", Tip{}, false, nil, Loose{}, Diff{}
 		body = r
 	case Failure:
 		r.Where = Where{}

@@ -111,6 +111,9 @@ func (b *Board) Return(ctx context.Context, a Actor, id ID, r Return) (Outcome, 
 				t.Status = Waiting
 			}
 		}
+		if err := c.cameBack(t, r.reason()); err != nil {
+			return err
+		}
 		c.event(t, EventReturned, from, Detail{Attempt: t.Attempt, Nonce: t.Nonce, Text: r.Text, By: a.Kind(), Returned: told})
 		if ask {
 			if out.Question, err = c.askAboutConflicts(t, told, n+1); err != nil {
@@ -121,6 +124,32 @@ func (b *Board) Return(ctx context.Context, a Actor, id ID, r Return) (Outcome, 
 		return nil
 	})
 	return out, err
+}
+
+// reason says why work came back.
+func (r *Return) reason() string {
+	text := map[ReturnKind]string{
+		ReturnConflict: "a conflict on landing", ReturnRed: "red on landing", ReturnClosed: "its pull request was closed", ReturnAsked: "taken out of the landing queue",
+	}[r.Kind]
+	if r.Text != "" {
+		text += ": " + r.Text
+	}
+	if len(r.Files) > 0 {
+		text += ": " + strings.Join(r.Files[:min(len(r.Files), 10)], ", ")
+	}
+	return text
+}
+
+// cameBack notes with the newest attempt at a locked task why its work, which was reported done, is not accepted.
+func (c *change) cameBack(t *Task, why string) error {
+	a, err := c.tx.Attempt(t.ID, t.Attempt)
+	if err != nil || a.Cause != CauseDone {
+		return err
+	}
+	if a.Reason = why; len(why) > maxText {
+		a.Reason = strings.ToValidUTF8(why[:maxText], "")
+	}
+	return c.tx.UpdateAttempt(a)
 }
 
 // returned is what the next worker of a locked task is told.

@@ -26,6 +26,13 @@ type Store interface {
 	// Renew restores the full lease of a claim that has not expired, and reports whether it
 	// did. It does not wait for a lock on the task.
 	Renew(ctx context.Context, h Handle) (bool, error)
+	// Admit records a call with the store's time as its beginning, and its deadline after
+	// a.Limit, or the lease of the claim if that is shorter. It extends the lease of the claim to
+	// a.Slack beyond that deadline, if it ends before. It reports false, and does nothing, if the
+	// principal of a.Worker has no such claim, its lease is over, the task has a call with that
+	// step, or the call a.Again is not open. Either the end of the claim or the call comes first:
+	// no call begins at or after the time at which a transaction ends its claim.
+	Admit(ctx context.Context, a Admission) (call Call, admitted bool, err error)
 	// Watch calls wake whenever another process may have changed something, and returns
 	// when ctx ends. Wake-ups are hints: some may be missing.
 	Watch(ctx context.Context, wake func()) error
@@ -104,6 +111,21 @@ type Reader interface {
 	// Diff reads the diff of an attempt, or of the newest attempt that has one if attempt is 0;
 	// ErrNotFound if there is none.
 	Diff(id ID, attempt int) (AttemptDiff, error)
+
+	// CallKey is the key with which the arguments of calls are hashed. A board that does not
+	// exist yet has none.
+	CallKey() (string, error)
+	// Call reads a call, and Step the one that has a step of a task.
+	Call(id CallID) (Call, error)
+	Step(id ID, step string) (Call, error)
+	// Calls lists calls, newest first, without their arguments and results.
+	Calls(f CallFilter) ([]Call, error)
+
+	// Artifact reads an artifact.
+	Artifact(id ArtifactID) (Artifact, error)
+	// Upstream reads what is stored about a server behind the gateway, with its oldest pins first;
+	// zero if that is nothing.
+	Upstream(name string) (Upstream, error)
 
 	// Standing reads what a worker has. For an unknown worker it returns a zero
 	// Standing and no error.
@@ -237,8 +259,36 @@ type Tx interface {
 	// UpdateClaim writes the owner, the session, the lease and the deliveries of a
 	// claim; ErrConflict if it is not the live claim of its task.
 	UpdateClaim(c Claim) error
-	// DeleteClaim removes the live claim of a task, if there is one.
+	// DeleteClaim removes the live claim of a task, if there is one. Now is then later than the
+	// beginning of all calls that were admitted under it.
 	DeleteClaim(id ID) error
+	// Busy keeps calls from being admitted under the claim on a task until the transaction ends,
+	// and returns the latest deadline of those that are open; zero if there are none.
+	Busy(id ID) (time.Time, error)
+	// EndCall writes the end of a call of e.Principal that is open, and removes its step if free
+	// is set. It does nothing if there is no such call.
+	EndCall(e EndedCall, free bool) error
+	// RenewAll restores the full leases of those of the claims that have not expired, and sets
+	// their deliveries to 0.
+	RenewAll(claims []Handle) error
+	// AddReads adds to how often tools that only read were called at an attempt.
+	AddReads(h Handle, r Reads) error
+	// ArtifactBytes returns how many bytes the artifacts of a task take, or those of a principal that have
+	// no task if id is zero, and how many all of the task's project take.
+	ArtifactBytes(id ID, principal string) (own, project int64, err error)
+	// InsertArtifact stores an artifact and returns its ID.
+	InsertArtifact(a Artifact) (ArtifactID, error)
+	// ForgetArtifacts deletes artifacts older than age.
+	ForgetArtifacts(age time.Duration) error
+	// PutCatalogue creates or replaces the catalogue of a server behind the gateway.
+	PutCatalogue(upstream, catalogue string) error
+	// PutPin adds a pin. If it exists, PutPin only sets By and At, and only if By was empty and is not now.
+	PutPin(upstream string, p UpstreamPin) error
+	// ForgetCalls deletes calls without a task that began longer ago than age.
+	ForgetCalls(age time.Duration) error
+	// EraseCalls deletes the arguments, the errors and the results of a task's calls. If all is
+	// set, it deletes the calls.
+	EraseCalls(id ID, all bool) error
 	// InsertReview stores the claim on a review; ErrConflict if the task or the worker has
 	// one already.
 	InsertReview(c Claim) error
@@ -326,8 +376,9 @@ type Ahead struct {
 	Family   ID
 	Question QuestionID
 	// Claim is a claim to read with its attempt, its worker and its project. Its task is
-	// among those to lock.
+	// among those to lock. Ends is set if the transaction is going to end it.
 	Claim Handle
+	Ends  bool
 	// Doc is the task whose longer texts to read. It is among those to lock.
 	Doc ID
 	// Project is a project to read. Numbers is how many tasks will be created in it, with

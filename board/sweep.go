@@ -42,13 +42,16 @@ func (b *Board) upkeep(ctx context.Context, f func(Tx) error) error {
 	return b.store.Write(ctx, f)
 }
 
-// forget deletes old idempotency keys, and workers that were not seen for long.
+// forget deletes old idempotency keys, calls and artifacts, and workers that were not seen for long.
 func (b *Board) forget(ctx context.Context) {
 	if err := b.upkeep(ctx, func(tx Tx) error { return tx.Forget(keyTime) }); err != nil && ctx.Err() == nil {
 		b.o.Logger.Warn("deleting old idempotency keys failed", "err", err)
 	}
 	if err := b.upkeep(ctx, func(tx Tx) error { return tx.ForgetWorkers(workerTime) }); err != nil && ctx.Err() == nil {
 		b.o.Logger.Warn("deleting workers that were not seen for long failed", "err", err)
+	}
+	if err := b.upkeep(ctx, func(tx Tx) error { return errors.Join(tx.ForgetCalls(callTime), tx.ForgetArtifacts(artifactTime)) }); err != nil && ctx.Err() == nil {
+		b.o.Logger.Warn("deleting old calls and artifacts failed", "err", err)
 	}
 }
 
@@ -155,7 +158,7 @@ func (c *change) sweep(at time.Time) (int, error) {
 				return 0, err
 			}
 		}
-		if q.HumanOnly { // asked through an older program: people decide, and not the clock
+		if q.HumanOnly && !lapses(q.ChatID, q.Default) { // asked through an older program: people decide, and not the clock
 			q.Default = ""
 			if err := c.tx.UpdateQuestion(q); err != nil && !errors.Is(err, ErrConflict) {
 				return 0, err

@@ -144,6 +144,8 @@ type Task struct {
 	Wants []EvidenceKind
 	// Parent is the task that it is a part of, or zero.
 	Parent ID
+	// Redoes is the task whose work it does again, because a person has said so, or zero. It never changes.
+	Redoes ID `json:",omitzero"`
 	// Hold is set while it is a draft: it is not handed out until somebody starts it.
 	Hold bool
 
@@ -208,7 +210,7 @@ type Result struct {
 	Artifacts []string
 	// Branch is the branch of the work at the time of the report.
 	Branch string
-	// Uncommitted is how many files were not committed there then: the branch does not have them.
+	// Uncommitted is how many files of the work were not committed there then: the branch does not have them. Tip does.
 	Uncommitted int
 	Worker      string
 	// Tip is what the work is in git, zero if that is not known. NoChanges is set if the work
@@ -218,6 +220,8 @@ type Result struct {
 	// Includes is the work of other tasks that is in it and had not landed. An export does not have it:
 	// their commits do not come along.
 	Includes []Included `json:",omitzero"`
+	// Loose is what lay about where the work was.
+	Loose Loose `json:",omitzero"`
 	// Comments are what reviewers have remarked.
 	Comments []Comment `json:",omitzero"`
 	// Landed is the commit with which the work got into the target, empty if it did not.
@@ -229,6 +233,19 @@ type Result struct {
 	ObservedBy, ObservedOn string
 	// Import is who imported it and from where, if it was reported on another board.
 	Import string
+}
+
+// DroppedRef is the Ref of observed evidence about work of the task that a report drops; its Detail names that.
+const DroppedRef = "work of this task that is dropped"
+
+// Dropped says which work of the task was dropped with a report of no changes, empty if none.
+func (r *Result) Dropped() string {
+	for _, e := range r.Evidence {
+		if e.Observed && e.Ref == DroppedRef {
+			return e.Detail
+		}
+	}
+	return ""
 }
 
 // An EvidenceKind is a kind of evidence; EvidenceKinds lists them.

@@ -210,6 +210,9 @@ func (b *Board) Review(ctx context.Context, a Actor, id ID, d Decision) (Outcome
 			}
 			detail.Text = cmp.Or(note, "see the comments")
 			c.fail(t)
+			if err := c.cameBack(t, "rejected: "+detail.Text); err != nil {
+				return err
+			}
 			c.event(t, EventRejected, from, detail)
 		case Retry:
 			c.retry(t, note)

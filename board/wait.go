@@ -25,6 +25,7 @@ type group struct {
 // claim are written together.
 type waiter struct {
 	who     Claimant
+	actor   Actor
 	ctx     context.Context
 	claimed chan claimed // buffered, so that sending never blocks
 	looking bool         // a statement or a look is in flight for it
@@ -53,8 +54,8 @@ type found struct {
 const settleTime = 5 * time.Second
 
 // await waits at most d for a task. It returns nil if none came.
-func (b *Board) await(ctx context.Context, want Want, d time.Duration) (*Claim, error) {
-	me := &waiter{who: want.For[0], ctx: ctx, claimed: make(chan claimed, 1)}
+func (b *Board) await(ctx context.Context, a Actor, want Want, d time.Duration) (*Claim, error) {
+	me := &waiter{who: want.For[0], actor: a, ctx: ctx, claimed: make(chan claimed, 1)}
 	g := b.enter(want, me)
 
 	timer := time.NewTimer(d)
@@ -64,6 +65,7 @@ func (b *Board) await(ctx context.Context, want Want, d time.Duration) (*Claim, 
 		return c.claim, c.err
 	case <-timer.C:
 	case <-b.over:
+	case <-a.Ended:
 	case <-ctx.Done():
 	}
 	b.mu.Lock()
@@ -95,8 +97,8 @@ func (b *Board) await(ctx context.Context, want Want, d time.Duration) (*Claim, 
 
 // awaitLook waits at most d until look finds a task; errNothing if it finds none. look is
 // called whenever there may be something to find.
-func (b *Board) awaitLook(ctx context.Context, want Want, d time.Duration, look func() (*Handout, error)) (*Handout, error) {
-	me := &waiter{ctx: ctx, look: look, found: make(chan found, 1)}
+func (b *Board) awaitLook(ctx context.Context, a Actor, want Want, d time.Duration, look func() (*Handout, error)) (*Handout, error) {
+	me := &waiter{actor: a, ctx: ctx, look: look, found: make(chan found, 1)}
 	g := b.enter(want, me)
 
 	timer := time.NewTimer(d)
@@ -106,6 +108,7 @@ func (b *Board) awaitLook(ctx context.Context, want Want, d time.Duration, look 
 		return f.handout, f.err
 	case <-timer.C:
 	case <-b.over:
+	case <-a.Ended:
 	case <-ctx.Done():
 	}
 	b.mu.Lock()
@@ -276,7 +279,7 @@ func (b *Board) serveClaims(ctx context.Context, g *group, asked []*waiter) (ser
 	want := g.want
 	byName := make(map[WorkerID]*waiter, len(asked))
 	for _, w := range asked {
-		if w.ctx.Err() == nil && byName[w.who.Worker] == nil {
+		if w.ctx.Err() == nil && !w.actor.hasEnded() && byName[w.who.Worker] == nil {
 			byName[w.who.Worker] = w
 			want.For = append(want.For, w.who)
 		}

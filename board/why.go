@@ -226,7 +226,7 @@ func lastReason(d Dossier) string {
 	case Killed:
 		return Killed
 	}
-	return strconv.Quote(oneLine(last.Reason))
+	return strconv.Quote(shorten(last.Reason, 400))
 }
 
 // endedWord returns a final status of a blocker as part of a sentence.
@@ -238,10 +238,13 @@ func endedWord(s Status) string {
 }
 
 // oneLine shortens a text to one line for a sentence.
-func oneLine(s string) string {
+func oneLine(s string) string { return shorten(s, 160) }
+
+// shorten makes one line of a text, of at most n characters.
+func shorten(s string, n int) string {
 	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > 160 {
-		return string(r[:159]) + "…"
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
 	}
 	return s
 }

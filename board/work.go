@@ -25,19 +25,64 @@ type Work struct {
 	Before []Where
 	// Attempts are its newest attempts, the newest first, but for those with other keys than the principal's.
 	Attempts []Attempt
+	// Former is what the last report of the task was about, if the task has gone back since.
+	Former Former
+	// Redone is what the tasks that it does again have reported, the last one first.
+	Redone []Former
 	// Ordered is the branch that the worker was told to work on, elsewhere than where it took the
 	// task; empty if it was told none.
 	Ordered string
 	// Waived is the content that a person has accepted without the check, empty if none.
 	Waived string
+	// Slot is set if the worktree of the claim was made for it: nothing lay about there.
+	Slot bool
 	// Land is where the project lands its work, empty if it does not.
 	Land string
 	// Others are the live claims on other tasks of the same principal.
 	Others []Claim
 }
 
-// maxBranches bounds Work.Branches, Work.Before and Work.Attempts.
-const maxBranches = 5
+// A Former is reported work of a task that has gone back. It is zero if there is none, or if it is not in git.
+type Former struct {
+	Attempt Attempt
+	Tip     Tip
+}
+
+// IsZero reports whether there is no such work.
+func (f Former) IsZero() bool { return f.Tip.IsZero() }
+
+// A Dropped says what the work of a task lacks of its former work.
+type Dropped struct {
+	// Files are files that the former work changed, and this one does not; there may be more.
+	Files []string
+	// Absent is set if the former work is not in this clone, so that they cannot be compared.
+	Absent bool
+	// Onward is set if the work goes on from the former one, so that its worker has taken out what is missing.
+	Onward bool
+	// First is set at the first time that this is said of a claim: of files, or that they cannot be compared.
+	First bool
+}
+
+// IsZero reports whether nothing is missing.
+func (d Dropped) IsZero() bool { return len(d.Files) == 0 && !d.Absent }
+
+// A Forgone is work of a task that the target lacks, while a report says that the task needs no change.
+type Forgone struct {
+	// Commit is what the work ends with, and Branch has it, empty if that is not known. Commit is empty if the work is not committed:
+	// then it is in Dir.
+	Commit, Branch string
+	// Dir is the worktree in which files are not committed, or in which work was seen that is not in this clone, and Host the machine of that.
+	Dir, Host string
+	// Files are files that it changed and that are otherwise in the target; there may be more.
+	Files []string
+	// Here is set if it is in what the report is about, and Absent if it is not in this clone, so that Files is not known.
+	Here, Absent bool
+	// Redone is set if it is the work of a task that is done again, and Stash if it was put away with git stash.
+	Redone, Stash bool
+}
+
+// maxBranches bounds Work.Branches, and maxAttempts Work.Before and Work.Attempts.
+const maxBranches, maxAttempts = 5, 30
 
 // WorkOf returns the work of a task's newest attempt, for a principal.
 func WorkOf(d Dossier, principal string) Work {
@@ -50,12 +95,15 @@ func WorkOf(d Dossier, principal string) Work {
 		w.First, w.Since = d.Attempts[0].Handle, d.Attempts[0].GrantedAt
 		w.Claim, w.Worker, w.Place, w.Last, w.Ordered = last.Handle, last.Worker.Name, last.Where, last.Where, last.Where.Ordered
 	}
+	if a, ok := d.Reported(); ok {
+		w.Former = Former{Attempt: a, Tip: d.Doc.Result.Tip}
+	}
 	for n, a := range slices.Backward(d.Attempts) {
 		at := a.Where
-		if len(w.Attempts) < maxBranches && a.Own(principal) {
+		if len(w.Attempts) < maxAttempts && a.Own(principal) {
 			w.Attempts = append(w.Attempts, a)
 		}
-		if n < len(d.Attempts)-1 && at.Worked && at.Head != "" && len(w.Before) < maxBranches {
+		if n < len(d.Attempts)-1 && at.Worked && at.Head != "" && len(w.Before) < maxAttempts {
 			w.Before = append(w.Before, at)
 		}
 		if !at.Named {

@@ -3,6 +3,7 @@ package board
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -81,7 +82,23 @@ type Actor struct {
 	// The key of a program at a server is such a one: that a process of it is another one
 	// is only what the program says.
 	OneWorker bool
+	// Ended, if not nil, is closed when the credential has lost rights, all or some of them. The actor is then given nothing any more: what a
+	// call that began before was just granted is taken back, since Dismiss may have come before that.
+	Ended <-chan struct{}
 }
+
+// hasEnded reports whether the credential has lost rights since the call began.
+func (a Actor) hasEnded() bool {
+	select {
+	case <-a.Ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// errEnded refuses a call whose credential has lost rights since it began.
+var errEnded = fmt.Errorf("%w: this key or token was revoked or lowered, or has expired, while the call went on: call again if it still has rights", ErrDenied)
 
 // An ActorKind says whether a person or an agent did something. It is empty where that is
 // not known, as in what older programs wrote.

@@ -28,6 +28,17 @@ type Check struct {
 	// Filters reports whether a filter of the repository's own configuration may run, as
 	// git.Repo.Filters lists them; nil accepts none.
 	Filters func(filter string) bool
+	// Here: what the command has said of the same content in another worktree does not count. Files that git ignores
+	// may differ.
+	Here bool
+	// Again: the command runs even if the content was found green before, as one that prepares files that git ignores.
+	Again bool
+	// Adds: new files that git does not have may come while the command runs. Nobody else writes in the worktree, so they are the
+	// command's, and no part of what is judged.
+	Adds bool
+
+	// written are files that earlier runs have made: they are not looked at, unless somebody has added them.
+	written map[string]bool
 }
 
 // Shell is the command that runs a line in a shell.

@@ -125,6 +125,8 @@ func TestCheck_results(t *testing.T) {
 		{"kill -9 $$", check.NotJudged, -1, "killed"},
 		{"sh -c 'kill -9 $$'; exit $?", check.NotJudged, 137, "signal 9"},
 		{"echo x > new", check.Changed, 0, "files changed"},
+		{"echo x > new; exit 3", check.Red, 3, ""},
+		{"echo x > one; exit 3", check.Changed, 3, "files changed"},
 		{"echo x > ignored", check.Green, 0, ""},
 	} {
 		v := verdict(t, begin(t, newRunner(t, nil), newRepo(t), shell(c.line)))
@@ -316,11 +318,32 @@ func TestCheck_elsewhere(t *testing.T) {
 	}
 }
 
+// TestCheck_submodule: what was found green without a submodule is judged again with it.
+func TestCheck_submodule(t *testing.T) {
+	r, repo, lib := newRunner(t, nil), newRepo(t), newRepo(t)
+	git := func(line string) {
+		t.Helper()
+		cmd := exec.Command("sh", "-ec", line)
+		cmd.Dir = repo.Root
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	git("git -c protocol.file.allow=always submodule --quiet add " + lib.Root + " lib && git -c user.name=Ada -c user.email=a@b commit -qm lib && git submodule --quiet deinit -f lib")
+	c := shell("test ! -f lib/one")
+	empty := verdict(t, begin(t, r, repo, c))
+	git("git -c protocol.file.allow=always submodule --quiet update --init")
+	full := verdict(t, begin(t, r, repo, c))
+	if empty.Result != check.Green || full.Result != check.Red || empty.Tree != full.Tree {
+		t.Errorf("without the submodule %s, with it %s; trees %s and %s", empty.Result, full.Result, empty.Tree, full.Tree)
+	}
+}
+
 func TestCheck_timeout(t *testing.T) {
 	c := shell("echo begun; sleep 300")
-	c.Timeout = 2 * time.Second
+	c.Timeout = 6 * time.Second // git has it, too
 	v := verdict(t, begin(t, newRunner(t, nil), newRepo(t), c))
-	if v.Result != check.NotJudged || !strings.Contains(v.Why, "longer than 2s") || v.Tail != "begun\n" {
+	if v.Result != check.NotJudged || !strings.Contains(v.Why, "longer than 6s") || v.Tail != "begun\n" {
 		t.Errorf("a check that hangs: %+v", v)
 	}
 }
@@ -453,7 +476,7 @@ func TestCheck_slowFilter(t *testing.T) {
 	c.Filters = func(string) bool { return true }
 	began := time.Now()
 	run := begin(t, newRunner(t, nil), repo, c)
-	if _, behind := run.Ran(); behind != "git reads the files of the worktree" || time.Since(began) > time.Second {
+	if _, behind := run.Ran(); behind != "git reads the files of the worktree" || time.Since(began) > c.Timeout {
 		t.Errorf("after %v the run waits for %q", time.Since(began), behind)
 	}
 	v := verdict(t, run)

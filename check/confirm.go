@@ -9,12 +9,13 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 // Confirm returns a green verdict as evidence, with what a reviewer should know: that another
 // agent works in the same directory, that no file has changed since the task was first handed
-// out, or that files of the worktree are not in the tree that was judged. loose are files of
-// that tree that are not committed as they are, a few of them. The error is a *board.PlaceError
+// out, or that files of the worktree are not in the tree that was judged, or files that lay there before are in it. loose are other
+// files of that tree that are not committed as they are, a few of them. The error is a *board.PlaceError
 // if a submodule that was changed is not there to be judged, or if another check has come into force.
 func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdict) (e board.Evidence, loose []string, err error) {
 	now, _, err := i.InForce(i.Home())
@@ -34,9 +35,26 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 	if err != nil || repo == nil || repo.Bare {
 		return e, nil, err
 	}
-	idle, loose, err := i.compare(ctx, repo, w, v)
+	idle, loose, lay, err := i.compare(ctx, repo, w, v)
 	if err != nil {
 		return e, nil, err
+	}
+	switch {
+	case len(lay.leftOut) == 0:
+	case lay.unknown:
+		e.Detail += fmt.Sprintf("; uncommitted files were there that are not in the work, because it is not known what lay there before: %s", visible.Paths(lay.leftOut))
+	default:
+		e.Detail += fmt.Sprintf("; files were there that are not in the work: %s", visible.Paths(lay.leftOut))
+	}
+	if len(lay.mixed) > 0 {
+		e.Detail += fmt.Sprintf("; files were there before the work began, not committed, that are in it: %s", visible.Paths(lay.mixed))
+	}
+	rewritten, err := i.rewritten(ctx, repo, w)
+	if err != nil {
+		return e, nil, err
+	}
+	if len(rewritten) > 0 {
+		e.Detail += fmt.Sprintf("; the work includes uncommitted files that changed while the check ran: %s", visible.Paths(rewritten))
 	}
 	if err := i.unseen(ctx, repo, w, v.Tree); err != nil {
 		return e, nil, err
@@ -205,24 +223,40 @@ const maxLoose = 5
 
 // compare compares the judged tree with that of HEAD. idle is set if the commit brings nothing
 // that was not there when the task was first handed out, and the files that differ, if any, are
-// as they were then; loose are files that differ.
-func (i *Inspector) compare(ctx context.Context, repo *git.Repo, w board.Work, v Verdict) (idle bool, loose []string, err error) {
+// as they were then; loose are files that differ, and lay those of them that are no part of the work.
+func (i *Inspector) compare(ctx context.Context, repo *git.Repo, w board.Work, v Verdict) (idle bool, loose []string, lay lying, err error) {
 	head, err := repo.Head()
 	if err != nil || head.Commit == "" {
-		return false, nil, err
+		return false, nil, lay, err
 	}
 	tree, err := repo.Tree(ctx, head.Commit)
 	if err != nil {
-		return false, nil, err
+		return false, nil, lay, err
 	}
-	if idle, err = i.idle(ctx, repo, w, tree == v.Tree); err != nil || tree == v.Tree {
-		return idle, nil, err
+	if idle, err = i.idle(ctx, repo, w, tree == v.Tree); err == nil && tree == v.Tree {
+		err = i.carry(ctx, repo, w, tree, &lay)
 	}
-	loose, err = repo.Changed(ctx, tree, v.Tree, maxLoose)
-	for n := range loose {
-		loose[n] = strings.Map(shown, loose[n])
+	if err != nil || tree == v.Tree {
+		return idle, nil, lay, err
 	}
-	return idle, loose, err
+	if lay, err = i.lying(ctx, repo, w); err != nil {
+		return idle, nil, lay, err
+	}
+	own, out, err := repo.Without(ctx, git.Snapshot{Tree: v.Tree, Base: head.Commit}, lay.all())
+	if err != nil {
+		return idle, nil, lay, err
+	}
+	loose, err = repo.Changed(ctx, tree, own.Tree, maxLoose)
+	lay.leftOut, lay.mixed = out, nil
+	if err == nil {
+		err = i.carry(ctx, repo, w, own.Tree, &lay)
+	}
+	for _, list := range [][]string{loose, lay.leftOut, lay.mixed} {
+		for n := range list {
+			list[n] = strings.Map(shown, list[n])
+		}
+	}
+	return idle, loose, lay, err
 }
 
 // idle reports whether the commit that is checked out brings nothing that was not there when the
@@ -253,12 +287,19 @@ func (i *Inspector) idle(ctx context.Context, repo *git.Repo, w board.Work, clea
 			fresh = !there
 		}
 	}
-	before := i.looseBefore(repo, w.First)
-	if err != nil || fresh || clean || before == "" {
+	before, known := i.looseBefore(repo, w.First)
+	if err != nil || fresh || clean || !known {
 		return err == nil && !fresh && clean, err
 	}
 	now, err := i.loose(ctx, repo)
-	return err == nil && now == before, err
+	if err != nil || !before.changed(now) {
+		return err == nil, err
+	}
+	l, err := i.lying(ctx, repo, w)
+	for _, path := range l.all() {
+		delete(now, path)
+	}
+	return err == nil && !before.changed(now), err
 }
 
 // hasEarlier reports whether a commit has the work of an earlier attempt, as far as the board knows it.

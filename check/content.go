@@ -11,10 +11,12 @@ import (
 	"github.com/bossman-dev/bossman/git"
 )
 
-// content is what is in a worktree: the tree that git stores, and the files that git converts for it.
+// content is what is in a worktree: the tree that git stores, and the files that git converts for it. The tree has a submodule also if it
+// is empty.
 type content struct {
 	git.Snapshot
 	converted map[string]string
+	empty     []string
 }
 
 // key identifies the content, byte for byte.
@@ -25,6 +27,9 @@ func (s *content) key() string {
 	}
 	return s.Tree + " " + hex.EncodeToString(sum.Sum(nil))
 }
+
+// judged identifies what a command sees of the content.
+func (s *content) judged() string { return fmt.Sprintf("%s %q", s.key(), s.empty) }
 
 // changed lists files that differ from those of another content, at most maxPaths.
 func (s *content) changed(ctx context.Context, repo *git.Repo, after content) []string {
@@ -50,6 +55,12 @@ func (c *Check) read(ctx context.Context, repo *git.Repo) (s content, err error)
 	if s.Snapshot, err = repo.Snapshot(ctx, c.Filters); err != nil {
 		return s, err
 	}
-	s.converted, err = repo.Converted(ctx, s.Tree)
+	if s.Snapshot, err = without(ctx, repo, s.Snapshot, c.written); err != nil {
+		return s, err
+	}
+	if s.converted, err = repo.Converted(ctx, s.Tree); err != nil {
+		return s, err
+	}
+	s.empty, err = repo.Empty(ctx)
 	return s, err
 }

@@ -28,7 +28,12 @@ func (i *Inspector) Diff(ctx context.Context, w board.Work, tip board.Tip) (boar
 	if from, _ := i.begun(repo, w.First); tip.Base == "" && from != unborn {
 		return board.Diff{}, nil
 	}
-	if i.Withhold {
+	return ReportDiff(ctx, repo, tip, i.Withhold)
+}
+
+// ReportDiff returns the diff that comes with the report of a tip. If it is withheld, the board is told only that there is one.
+func ReportDiff(ctx context.Context, repo *git.Repo, tip board.Tip, withhold bool) (board.Diff, error) {
+	if withhold {
 		return board.Diff{Base: tip.Base, Tip: tip.Commit, Withheld: true}, nil
 	}
 	return Diff(ctx, repo, tip, reported)

@@ -145,7 +145,7 @@ func (i *Inspector) verifyCommit(ctx context.Context, repo *git.Repo, w board.Wo
 	}
 	changes, err := repo.Changes(ctx, commit)
 	if err != nil {
-		return "", false, err
+		return "", false, cutOff(repo, err)
 	}
 	if !changes {
 		return fmt.Sprintf("Commit %.12s changes nothing.", commit), false, nil
@@ -245,6 +245,20 @@ func (i *Inspector) existed(ctx context.Context, repo *git.Repo, w board.Work, c
 // noted reports whether it is known what the repository had at the hand-out with a claim.
 func (i *Inspector) noted(repo *git.Repo, claim board.Handle) bool {
 	return i.notes(repo).has("tips", noteName(claim))
+}
+
+// firstHere returns the claim with which a task was first handed out in a clone: earlier ones were elsewhere.
+func (i *Inspector) firstHere(repo *git.Repo, w board.Work) board.Handle {
+	first := w.Claim
+	for _, a := range w.Attempts {
+		if a.Handle.Attempt < first.Attempt && i.noted(repo, a.Handle) {
+			first = a.Handle
+		}
+	}
+	if i.noted(repo, w.First) {
+		return w.First
+	}
+	return first
 }
 
 // had reports whether the repository had a commit at the hand-out with a claim, by the note about

@@ -137,7 +137,10 @@ func (i *Inspector) Begin(ctx context.Context, w board.Work) error {
 	}
 	tips := repo.Tips()
 	for _, tree := range repo.Worktrees() {
-		tips = slices.AppendSeq(tips, maps.Keys(tree.Detached()))
+		tips = slices.AppendSeq(tips, maps.Keys(tree.MadeHere())) // no ref may have them
+	}
+	for _, s := range repo.Stashes() {
+		tips = append(tips, s.Commit)
 	}
 	if err := n.write("tips", name, strings.Join(tips, "\n")); err != nil {
 		return err
@@ -149,16 +152,26 @@ func (i *Inspector) Begin(ctx context.Context, w board.Work) error {
 	if err := n.write("begun", name, strings.Join([]string{pathName(repo.Root), cmp.Or(head.Commit, unborn), head.Branch}, " ")); err != nil {
 		return err
 	}
+	if w.Ordered != "" {
+		if err := n.write("told", name, w.Ordered); err != nil {
+			return err
+		}
+	}
 	if list := names(repo); len(list) <= maxNames {
 		if err := n.write("names", name, strings.Join(list, "\n")); err != nil {
 			return err
 		}
 	}
 	trees := slices.DeleteFunc(repo.Worktrees(), func(t *git.Repo) bool { return t.Root == repo.Root })
+	attempts := map[*git.Repo]int{}
+	for _, tree := range trees {
+		attempts[tree] = len(i.attemptsIn(repo, w, tree))
+	}
+	slices.SortStableFunc(trees, func(a, b *git.Repo) int { return attempts[b] - attempts[a] }) // what lies about is noted for some
 	if !repo.Bare {
 		trees = slices.Insert(trees, 0, repo)
 	}
-	return i.noteLoose(ctx, repo, trees, name)
+	return i.noteLoose(ctx, repo, trees, w.Claim)
 }
 
 // End notes what an accepted report had as its work: the commits that are its evidence, which
@@ -256,6 +269,11 @@ func (i *Inspector) Run(ctx context.Context, w board.Work) (run *Run, c *Check, 
 		if err := settled(repo); err != nil {
 			return nil, nil, "", err
 		}
+	}
+	if repo != nil && !repo.Bare {
+		made := *c
+		made.written = i.written(repo, w)
+		c = &made
 	}
 	if w.Waived != "" {
 		if s, err := c.read(ctx, repo); err == nil && s.Tree == w.Waived {

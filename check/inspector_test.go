@@ -130,7 +130,7 @@ func TestInspector_clock(t *testing.T) {
 	back := "GIT_COMMITTER_DATE=" + time.Now().Add(-10*time.Minute).Format(time.RFC3339) + " "
 	for _, c := range []struct{ what, run, fault string }{
 		{"the board is ahead", "echo 1 > one && " + commit + " one", ""},
-		{"brought back", "git reset -q --hard \"$OLD\"", "before the task was first handed out"},
+		{"brought back", "git reset -q --hard \"$OLD\"", "it existed when the task was first handed out"},
 		{"new again", "echo 2 > one && " + commit + " two", ""},
 		{"pulled, new", there + commit + " three" + here, ""},
 		{"pulled, old", "git reset -q --hard HEAD~1 && " + there + back + commit + " four" + here, "before the task was first handed out"},

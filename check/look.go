@@ -27,7 +27,10 @@ func (i *Inspector) Look(ctx context.Context, a board.Attempt) (s board.Sight, o
 		s = i.Slots(ctx, repo, a, s)
 	}
 	if ok && repo != nil && s.Ref == "" {
-		ends(ctx, repo, a, &s)
+		var stored bool
+		if s, stored = i.formerAt(ctx, repo, a, s); !stored {
+			ends(ctx, repo, a, &s)
+		}
 	}
 	return s, ok
 }
@@ -137,17 +140,17 @@ func (i *Inspector) Leftover(ctx context.Context, works []board.Work) (first, fi
 	if here.Uncommitted == 0 {
 		return -1, 0
 	}
-	now := sync.OnceValues(func() (string, error) { return i.loose(ctx, repo) })
+	now := sync.OnceValues(func() (git.Loose, error) { return i.loose(ctx, repo) })
 	first = slices.IndexFunc(works, func(w board.Work) bool {
 		if w.Place.Dir == "" || !w.Place.In(here) {
 			return false
 		}
-		before := i.looseBefore(repo, w.First)
-		if before == "" {
+		before, known := i.looseBefore(repo, w.First)
+		if !known {
 			return w.Place.Worked || w.Place.Uncommitted != here.Uncommitted
 		}
 		loose, err := now()
-		return err != nil || loose != before
+		return err != nil || before.changed(loose)
 	})
 	if first < 0 {
 		return first, 0

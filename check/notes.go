@@ -18,16 +18,22 @@ import (
 //	tips/web-1.k7f2q   what the repository had when web-1 was handed out with this claim
 //	begun/web-1.k7f2q  the worktree where that was, and the commit and the branch that it had
 //	names/web-1.k7f2q  the branches and the worktrees that there were then
-//	loose/web-1.k7f2q  the files that were not committed then, and in which worktree
+//	trees/web-1.k7f2q  the worktrees that there were then
+//	loose/web-1.k7f2q.41…  the files that were not committed in one of them then, and what they were, and what was ignored
 //	commits/3f2c…      the task and the worker whose evidence the commit was
 //	heads/3f2c…        the task and the worker whose accepted work ended with the commit
 //	left/5d41….9b1c…   the task whose accepted work left these files uncommitted in this worktree
+//	dropped/web-1.k7f2q  the former work of web-1 that a report under this claim was said to lack
+//	forgone/web-1.k7f2q.5d41…  work of web-1 that was named to a report under this claim which said that it needs no change
+//	denied/web-1.k7f2q  a commit that was named to a report under this claim which said that there is none
+//	written/web-1.k7f2q.5d41….0  files that a check has made in this worktree for this claim
+//	rewritten/web-1.k7f2q.5d41….0  files of git that changed there while a check ran
 type notes struct{ dir string }
 
 const (
 	// maxNote bounds a note: 100,000 refs have about 4 MB. A longer one is not kept, and what it
-	// would say is not known.
-	maxNote = 16 << 20
+	// would say is not known: a million files that lie about have about 18 MB.
+	maxNote = 32 << 20
 	// noteAge is how long a note is kept.
 	noteAge = 180 * 24 * time.Hour
 )
@@ -71,7 +77,10 @@ func (n notes) write(kind, name, text string) error {
 		return err
 	}
 	_, err = f.WriteString(text)
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = root.Remove(name) // the half of it
+	}
+	return err
 }
 
 // read reads the words of a note. ok is false if there is none.
@@ -103,6 +112,23 @@ func (n notes) written(kind, name string) (at time.Time, ok bool) {
 	return info.ModTime(), true
 }
 
+// all returns the words of all notes of a kind, by their names.
+func (n notes) all(kind string) map[string][]string {
+	words := map[string][]string{}
+	root, err := n.open(kind)
+	if err != nil {
+		return words
+	}
+	defer root.Close()
+	entries, _ := fs.ReadDir(root.FS(), ".")
+	for _, e := range entries {
+		if text, err := root.ReadFile(e.Name()); err == nil && e.Type().IsRegular() {
+			words[e.Name()] = strings.Fields(string(text))
+		}
+	}
+	return words
+}
+
 // has reports whether there is a note.
 func (n notes) has(kind, name string) bool {
 	_, ok := n.written(kind, name)
@@ -111,7 +137,7 @@ func (n notes) has(kind, name string) bool {
 
 // prune removes old notes.
 func (n notes) prune(now time.Time) {
-	for _, kind := range []string{"tips", "begun", "names", "loose", "commits", "heads", "left"} {
+	for _, kind := range []string{"tips", "begun", "told", "names", "trees", "loose", "commits", "heads", "left", "dropped", "forgone", "denied", "written", "rewritten"} {
 		root, err := n.open(kind)
 		if err != nil {
 			return

@@ -123,8 +123,10 @@ func (i *Inspector) place(ctx context.Context, w board.Work, branch string) (boa
 			Why:  fmt.Sprintf("There is no branch %.80q in this repository.", branch),
 			Next: "report again with the name of the branch that your work is on",
 		}
-	case tree == nil && err != nil:
+	case tree == nil && err != nil && w.Land == "":
 		return w.Place, err
+	case tree == nil && w.Land != "":
+		return i.unattended(ctx, repo, own, w, branch, notCheckedOut(repo, branch))
 	case tree == nil && w.Place.Away():
 		return w.Place, notCheckedOut(repo, branch)
 	case tree == nil:
@@ -218,10 +220,46 @@ func (i *Inspector) named(ctx context.Context, repo, own *git.Repo, w board.Work
 	if err := hindered(repo, branch); err != nil {
 		return w.Place, err
 	}
-	return w.Place, &board.PlaceError{
+	return i.unattended(ctx, repo, own, w, branch, &board.PlaceError{
 		Why:  fmt.Sprintf("Your work was last seen on branch %.80q. It is not checked out in a worktree now.", branch),
 		Next: "report again with the branch that your work is on, checked out in a worktree",
+	})
+}
+
+// unattended is Place for a branch that is checked out nowhere: in a project that lands its work it is that branch, if it has
+// commits since the task was first handed out, because they can be landed from there. Otherwise the error is not. own is the
+// worktree where the work was last, nil if it is gone.
+func (i *Inspector) unattended(ctx context.Context, repo, own *git.Repo, w board.Work, branch string, not error) (board.Where, error) {
+	commit := repo.Branch(branch)
+	if w.Land == "" || commit == "" {
+		return w.Place, not
 	}
+	if err := hindered(repo, branch); err != nil {
+		return w.Place, err
+	}
+	fresh, known, err := i.isNew(ctx, repo, w, commit)
+	if err == nil && known && !fresh { // whatever date it has
+		var existed bool
+		existed, _, err = i.existed(ctx, repo, w, commit)
+		fresh = !existed
+	}
+	if err != nil {
+		return w.Place, err
+	}
+	if there, err := landed(ctx, repo, w, commit); err != nil {
+		return w.Place, err
+	} else if there || !fresh {
+		if e, ok := errors.AsType[*board.PlaceError](not); ok {
+			e.Why += " It has nothing new since the task was first handed out."
+		}
+		return w.Place, not
+	}
+	if own == nil {
+		own = repo
+	}
+	at := i.stand(own)
+	at.Branch, at.Head, at.Named = branch, git.Short(commit), true
+	return at, nil
 }
 
 // ordered is Place for a worker that was told to work on a branch, and names none.
@@ -248,10 +286,14 @@ func (i *Inspector) ordered(ctx context.Context, repo *git.Repo, w board.Work) (
 	case tree == nil && repo.Branch(branch) == "":
 		return w.Place, &board.PlaceError{
 			Why:  fmt.Sprintf("You were told to work on branch %.80q. There is no such branch.", branch),
-			Next: fmt.Sprintf("if your work is on another branch, report again and name that; else make the worktree with git worktree add -b %s PATH, move your work to it, and report again", visible.ShellWord(branch)),
+			Next: fmt.Sprintf("if your work is on another branch, report again and name that; else make the worktree with git worktree add -b %s PATH%s, move your work to it, and report again", visible.ShellWord(branch), begins(ctx, repo, w)),
 		}
 	case tree == nil:
-		return w.Place, notCheckedOut(repo, branch)
+		own, err := i.last(repo, w)
+		if err != nil {
+			own = nil
+		}
+		return i.unattended(ctx, repo, own, w, branch, notCheckedOut(repo, branch))
 	}
 	return i.in(ctx, w, tree, tree.Root != w.Place.Dir)
 }

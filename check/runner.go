@@ -103,8 +103,8 @@ type Run struct {
 // Check begins to check a directory as it is now, for a claim. It joins a run of the same check
 // in the same place that is under way for the same claim; what changes meanwhile, the run notices
 // at its end. A run for another claim, which may have ended, is waited for. If the content was
-// found green before, byte for byte, the command is not run again. repo is nil for a directory outside git, whose
-// content is not compared. The run goes on when ctx ends.
+// found green before, byte for byte, the command is not run again, unless the check says otherwise.
+// repo is nil for a directory outside git, whose content is not compared. The run goes on when ctx ends.
 func (r *Runner) Check(ctx context.Context, dir string, repo *git.Repo, c *Check, claim string) *Run {
 	place := dir + "\x00" + c.Name
 	if repo != nil {
@@ -216,11 +216,14 @@ func (r *Runner) judge(ctx context.Context, run *Run, dir string, repo *git.Repo
 		v.Result, v.Why = failed(ctx, err)
 		return v
 	}
-	key := s.key() + " " + c.key()
+	key := s.judged() + " " + c.key()
+	if c.Here {
+		key += " " + dir
+	}
 	r.mu.Lock()
 	known := r.verdicts[key]
 	r.mu.Unlock()
-	if known.Result == Green && s.Tree != "" {
+	if known.Result == Green && s.Tree != "" && !c.Again {
 		if known.claim != run.claim {
 			task, _, _ := strings.Cut(known.claim, "/")
 			known.Before = fmt.Sprintf("judged before, in %s, at %s; not run again", task, known.at.UTC().Format("2006-01-02 15:04:05 UTC"))
@@ -260,6 +263,9 @@ func (r *Runner) judge(ctx context.Context, run *Run, dir string, repo *git.Repo
 		return v
 	}
 	after, err := c.read(ctx, repo)
+	if err == nil && (c.Adds || v.Result == Red) && after.key() != s.key() { // no new file makes red green
+		after, err = after.withoutNew(ctx, repo, s)
+	}
 	switch {
 	case err != nil:
 		v.Result, v.Why = failed(ctx, err)

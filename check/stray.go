@@ -42,6 +42,7 @@ type candidate struct {
 	tree           *git.Repo // nil if the branch is checked out nowhere
 	made           time.Time // when the branch was made, if that is known
 	old            bool      // it was there when the task was first handed out
+	stash          bool      // the commit was made with git stash
 }
 
 // candidates returns the worktrees of a repository, and its branches that were made since a task
@@ -95,9 +96,7 @@ func (i *Inspector) detached(ctx context.Context, repo *git.Repo, w board.Work) 
 			continue
 		}
 		for commit, made := range tree.Detached() {
-			if !slices.ContainsFunc(attempts, func(a board.Attempt) bool {
-				return !made.Before(a.GrantedAt.Add(-detachedGrace)) && (a.EndedAt.IsZero() || !made.After(a.EndedAt.Add(detachedGrace)))
-			}) {
+			if !during(attempts, made) {
 				continue
 			}
 			if in, err := repo.InRefs(ctx, commit); err == nil && !in {
@@ -106,6 +105,13 @@ func (i *Inspector) detached(ctx context.Context, repo *git.Repo, w board.Work) 
 		}
 	}
 	return found
+}
+
+// during reports whether something was made while one of some attempts was under way.
+func during(attempts []board.Attempt, made time.Time) bool {
+	return slices.ContainsFunc(attempts, func(a board.Attempt) bool {
+		return !made.Before(a.GrantedAt.Add(-detachedGrace)) && (a.EndedAt.IsZero() || !made.After(a.EndedAt.Add(detachedGrace)))
+	})
 }
 
 // Strays returns where a worker that did not name its branch may have worked: branches and
@@ -206,7 +212,8 @@ func (i *Inspector) wasThere(ctx context.Context, repo *git.Repo, claim board.Ha
 		return true
 	}
 	now, err := i.loose(ctx, c.tree)
-	return err == nil && now == i.looseBefore(c.tree, claim)
+	before, known := i.looseBefore(c.tree, claim)
+	return err == nil && known && !before.changed(now)
 }
 
 // untaken returns the places of some candidates that have something new and are not taken, a few.
@@ -241,8 +248,11 @@ func (i *Inspector) isNewLoose(ctx context.Context, w board.Work, c candidate) b
 	if by, ok := i.notes(c.tree).read("left", leftName(c.tree, now)); ok && len(by) > 0 && by[0] != w.Task.String() {
 		return false
 	}
-	before := cmp.Or(i.looseBefore(c.tree, w.First), i.looseBefore(c.tree, w.Claim))
-	return !c.old || before != "" && now != before
+	before, known := i.looseBefore(c.tree, w.First)
+	if !known {
+		before, known = i.looseBefore(c.tree, w.Claim)
+	}
+	return !c.old || known && before.changed(now)
 }
 
 // isStray reports whether there is something new at a place, which ends with a commit, and it has
@@ -263,6 +273,44 @@ func (i *Inspector) isStray(ctx context.Context, repo *git.Repo, w board.Work, c
 	}
 	by, ok := i.notes(repo).read("heads", last)
 	return !ok || len(by) > 0 && by[0] == w.Task.String() || at.Uncommitted > 0
+}
+
+// Denied returns where a branch of a claim has commits that were not there when the task was handed out with it: one that its
+// worker was told or has named, or the one that is checked out where that was. first is false if there is none, or if one was
+// returned before: it is asked if a report says that the task changed no file.
+func (i *Inspector) Denied(ctx context.Context, w board.Work) (at board.Where, first bool) {
+	repo, err := i.repo()
+	if err != nil || repo == nil {
+		return at, false
+	}
+	n := i.notes(repo)
+	var found []candidate
+	for _, branch := range []string{w.Place.Ordered, w.Place.Branch} {
+		if commit := repo.Branch(branch); branch != "" && commit != "" {
+			found = append(found, candidate{branch: branch, commit: commit})
+		}
+	}
+	words, _ := n.read("begun", noteName(w.Claim))
+	for _, tree := range repo.Worktrees() {
+		if head, err := tree.Head(); err == nil && head.Commit != "" && len(words) > 0 && pathName(tree.Root) == words[0] {
+			found = append(found, candidate{branch: head.Branch, commit: head.Commit})
+		}
+	}
+	for _, c := range found {
+		had, known, err := i.had(ctx, repo, w.Claim, c.commit)
+		if err != nil || had || !known {
+			continue
+		}
+		if there, err := landed(ctx, repo, w, c.commit); err != nil || there {
+			continue
+		}
+		if !n.has("denied", noteName(w.Claim)) && n.write("denied", noteName(w.Claim), c.commit) == nil { // else it would be said again and again
+			at = i.stand(repo)
+			at.Dir, at.Branch, at.Head = "", c.branch, git.Short(c.commit)
+			return at, true
+		}
+	}
+	return at, false
 }
 
 // BranchOf returns the branch on which a new commit of the evidence is checked out in another

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
@@ -43,7 +44,7 @@ func landed(ctx context.Context, repo *git.Repo, w board.Work, commit string) (b
 		return false, nil
 	}
 	if err != nil || base == commit {
-		return err == nil, err
+		return err == nil, cutOff(repo, err)
 	}
 	before, err := repo.Tree(ctx, base)
 	if err != nil {
@@ -51,6 +52,16 @@ func landed(ctx context.Context, repo *git.Repo, w board.Work, commit string) (b
 	}
 	tree, err := repo.Tree(ctx, commit)
 	return err == nil && tree == before, err
+}
+
+// cutOff makes a *board.PlaceError of the error of a clone that does not have the history which tells what the work is.
+func cutOff(repo *git.Repo, err error) error {
+	e, ok := errors.AsType[*git.HistoryError](err)
+	if !ok {
+		return err
+	}
+	why, next, _ := strings.Cut(e.Why, ": ")
+	return &board.PlaceError{Why: fmt.Sprintf("The work in %.200q cannot be looked at: %s.", repo.Root, why), Next: next + ", and report again"}
 }
 
 // bypassed reports whether a commit was made in a worktree since a task was first handed out, and is in the target:

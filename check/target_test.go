@@ -3,6 +3,7 @@
 package check_test
 
 import (
+	"context"
 	"errors"
 	"os/exec"
 	"path/filepath"
@@ -190,12 +191,24 @@ func TestInspector_Includes_remote(t *testing.T) {
 	other := f.sh(f.dir, "git commit -q --allow-empty -m other && git rev-parse HEAD")
 	f.sh(f.dir, "git clone -q --bare . "+origin+" && git remote add origin "+origin+" && git push -q origin HEAD:refs/bossman/web-2/1")
 	tip := board.Tip{Commit: f.sh(f.dir, "git commit -q --allow-empty -m own && git rev-parse HEAD"), Base: base}
-	for land, want := range map[string]int{"main": 0, "origin/main": 1, "nowhere/main": 0} {
-		w := f.w
-		w.Land = land
-		list, err := f.i.Includes(t.Context(), w, tip)
-		if err != nil || len(list) != want || want > 0 && (list[0].Commit != other || list[0].Task.No != 2) {
-			t.Errorf("to land on %s: Includes() = %+v, %v; want %d", land, list, err, want)
+	for _, shared := range []bool{false, true} { // as older versions push it, too
+		if shared {
+			f.sh(f.dir, "git push -q origin :refs/bossman/web-2/1 HEAD^:"+board.Handle{Task: board.ID{Project: "web", No: 2}, Attempt: 1}.SharedRef(other))
+		}
+		for _, x := range []struct {
+			land, head string
+			want       int
+		}{{"main", other, 0}, {"origin/main", other, 1}, {"nowhere/main", other, 0}, {"origin/main", base, 0}} { // at last, web-2 is that of another board
+			w := f.w
+			w.Land = x.land
+			list, err := f.i.Includes(t.Context(), w, tip, func(_ context.Context, id board.ID, _ int) (d board.Dossier, err error) {
+				d.Task.ID = id
+				d.Attempts = []board.Attempt{{Handle: board.Handle{Task: id, Attempt: 1}, Where: board.Where{Head: git.Short(x.head)}}}
+				return d, nil
+			})
+			if err != nil || len(list) != x.want || x.want > 0 && (list[0].Commit != other || list[0].Task.No != 2) {
+				t.Errorf("to land on %s: Includes() = %+v, %v; want %d", x.land, list, err, x.want)
+			}
 		}
 	}
 }

@@ -15,35 +15,63 @@ import (
 )
 
 // Store stores the work of a report as a commit, under a ref that keeps it, and returns that: what
-// the check has judged as tree, or else everything that is at the place of the work. What is committed
-// stays the commit that it is. It is empty if the work is not in git.
-func (i *Inspector) Store(ctx context.Context, w board.Work, tree, title, summary string) (string, error) {
+// the check has judged as tree, or else everything that is at the place of the work, but in both cases without the files
+// that lay there before, which it returns, too. What is committed stays the commit that it is. It is empty if the work is not
+// in git.
+func (i *Inspector) Store(ctx context.Context, w board.Work, tree, title, summary string) (commit string, loose board.Loose, err error) {
 	repo, err := i.at(w.Place)
 	if err != nil || repo == nil {
-		return "", err
+		return "", loose, err
 	}
 	commit, checkedOut, err := tip(repo, w.Place)
 	if err != nil {
-		return "", err
+		return "", loose, err
 	}
 	ref := git.StateRefs(w.Task.String()) + strconv.Itoa(w.Claim.Attempt)
-	if checkedOut && (tree != "" || w.Place.Uncommitted > 0) {
-		var snap git.Snapshot
-		if tree != "" {
-			snap = git.Snapshot{Tree: tree, Base: commit}
+	var lay lying
+	if checkedOut {
+		if lay, err = i.lying(ctx, repo, w); err == nil {
+			lay.inside, err = i.inside(ctx, repo, w, lay)
 		}
+		if err != nil {
+			return "", loose, err
+		}
+		loose = lay.told()
+	}
+	if checkedOut && (tree != "" || w.Place.Uncommitted > 0) {
+		snap := git.Snapshot{Tree: tree, Base: commit}
+		if tree == "" {
+			if snap, err = repo.Everything(ctx, i.accepts()); err != nil {
+				return "", loose, err
+			}
+		}
+		var out []string
+		if snap, out, err = repo.Without(ctx, snap, lay.all()); err != nil {
+			return "", loose, err
+		}
+		in := map[string]bool{}
+		for _, path := range out {
+			in[path] = true
+		}
+		lay.leftOut = slices.DeleteFunc(lay.leftOut, func(path string) bool { return !in[path] })
+		loose = lay.told()
 		message := fmt.Sprintf("%s\n\n%s\n\nBossman-Task: %v\nBossman-Attempt: %d\n%s: %v\nBossman-Worker: %s\n",
 			title, summary, w.Task, w.Claim.Attempt, git.ClaimTrailer, w.Claim, w.Worker)
 		stored, err := repo.Store(ctx, i.accepts(), snap, ref, message)
 		if err != nil {
-			return "", err
+			return "", loose, err
 		}
 		commit = stored.Commit
 	}
 	if commit == "" {
-		return "", nil
+		return "", loose, nil
 	}
-	return commit, errors.Join(repo.SetRef(ctx, ref, commit, ""), repo.Sync())
+	lay.mixed = nil // what is stored has them
+	if err := i.carry(ctx, repo, w, commit, &lay); err != nil {
+		return "", loose, err
+	}
+	loose = lay.told()
+	return commit, loose, errors.Join(repo.SetRef(ctx, ref, commit, ""), repo.Sync())
 }
 
 // Tip says what the work of a commit is for a target: what it began from, and whether the target has
@@ -76,7 +104,7 @@ func (i *Inspector) Tip(ctx context.Context, w board.Work, commit, land string) 
 		same = same || err == nil && tree == t.Tree
 	}
 	if err != nil {
-		return t, same, err
+		return t, same, cutOff(repo, err)
 	}
 	// Reviewers are shown also what got into the target without being landed.
 	w.Land = land
@@ -97,9 +125,9 @@ func (i *Inspector) Tip(ctx context.Context, w board.Work, commit, land string) 
 const listTime = 20 * time.Second
 
 // Includes returns the work of other tasks of the project that was reported and is in the work of a tip, since what
-// that began from. What was reported elsewhere is known if it is at the remote repository that has the target, and that
-// answers; who lands looks again.
-func (i *Inspector) Includes(ctx context.Context, w board.Work, tip board.Tip) ([]board.Included, error) {
+// that began from: its commits, or the files that it had left there, uncommitted, when the task was taken. What was reported elsewhere is known if it is at the remote repository that has the target, and that
+// answers; who lands looks again. get tells what is of this board.
+func (i *Inspector) Includes(ctx context.Context, w board.Work, tip board.Tip, get func(ctx context.Context, id board.ID, events int) (board.Dossier, error)) ([]board.Included, error) {
 	repo, err := i.repo()
 	if err != nil || repo == nil || tip.Base == "" {
 		return nil, err
@@ -110,33 +138,43 @@ func (i *Inspector) Includes(ctx context.Context, w board.Work, tip board.Tip) (
 		there, _ = repo.RemoteStates(limited, t.Remote, i.accepts())
 		cancel()
 	}
-	return Includes(ctx, repo, there, w.Task, tip.Commit, tip.Base)
+	found, err := Includes(ctx, repo, there, get, w.Task, tip.Commit, tip.Base)
+	if err != nil {
+		return nil, err
+	}
+	taken, err := i.taken(ctx, &states{repo, repo.States(), there, get}, w, tip)
+	for _, t := range taken {
+		if !slices.ContainsFunc(found, func(f board.Included) bool { return f.Task == t.Task }) && len(found) < board.MaxIncluded {
+			found = append(found, t)
+		}
+	}
+	return found, err
 }
 
 // Includes returns the work of other tasks of a task's project that was reported, and that is in a commit and in none of
 // some others: of each task the newest attempt. What was reported for the task itself, too, is its own. Known is what
-// the clone has as reported, and what others have, which are as those of git.Repo.States.
-func Includes(ctx context.Context, repo *git.Repo, others map[string]string, task board.ID, tip string, notIn ...string) ([]board.Included, error) {
+// the clone has as reported, and what others have, which are as those of git.Repo.States; of the latter, what the board has recorded.
+func Includes(ctx context.Context, repo *git.Repo, others map[string]string, get Getter, task board.ID, tip string, notIn ...string) ([]board.Included, error) {
 	newest := map[board.ID]int{}
 	commits := map[board.ID]string{}
 	own := map[string]bool{}
 	type state struct{ name, commit string }
-	var states []state
-	for _, known := range []map[string]string{repo.States(), others} {
-		for name, commit := range known {
-			states = append(states, state{name, commit})
+	var all []state
+	known := &states{repo, repo.States(), others, get}
+	for _, some := range []map[string]string{known.here, known.there} {
+		for name, commit := range some {
+			all = append(all, state{name, commit})
 			if strings.HasPrefix(name, task.String()+"/") {
 				own[commit] = true
 			}
 		}
 	}
 	var in map[string]bool
-	for _, s := range states {
+	for _, s := range all {
 		commit := s.commit
-		id, number, _ := strings.Cut(s.name, "/")
+		id, attempt, reported := git.ParseState(s.name, commit)
 		other, err := board.ParseID(id)
-		attempt, failed := strconv.Atoi(number)
-		if err != nil || failed != nil || other.Project != task.Project || other == task || own[commit] || commit == tip || attempt <= newest[other] {
+		if err != nil || !reported || other.Project != task.Project || other == task || own[commit] || commit == tip || attempt <= newest[other] {
 			continue
 		}
 		if in == nil {
@@ -144,13 +182,18 @@ func Includes(ctx context.Context, repo *git.Repo, others map[string]string, tas
 				return nil, err
 			}
 		}
-		if in[commit] {
+		if !in[commit] {
+			continue
+		}
+		if own, err := known.own(ctx, s.name, other, attempt, commit); err != nil {
+			return nil, err
+		} else if own {
 			newest[other], commits[other] = attempt, commit
 		}
 	}
 	list := make([]board.Included, 0, len(commits))
 	for id, commit := range commits {
-		list = append(list, board.Included{Task: id, Commit: commit})
+		list = append(list, board.Included{Task: id, Commit: commit, Attempt: newest[id]})
 	}
 	slices.SortFunc(list, func(a, b board.Included) int { return cmp.Compare(a.Task.No, b.Task.No) })
 	return list[:min(len(list), board.MaxIncluded)], nil

@@ -30,13 +30,16 @@ func TestInspector_Store(t *testing.T) {
 	base := sh("git rev-parse HEAD")
 	i := &check.Inspector{Dir: repo.Root, Common: repo.Common, Notes: t.TempDir(), InForce: func(string) (*check.Check, string, error) { return nil, "", nil }}
 	h := board.Handle{Task: board.ID{Project: "web", No: 1}, Attempt: 1, Nonce: "k7f2q"}
+	if err := i.Begin(t.Context(), board.Work{Task: h.Task, First: h, Claim: h}); err != nil {
+		t.Fatal(err)
+	}
 	store := func(tree string, change func(*board.Where)) (commit string, tip board.Tip, same bool) {
 		t.Helper()
 		w := board.Work{Task: h.Task, Worker: "otter", First: h, Claim: h, Place: i.Here(t.Context())}
 		if change != nil {
 			change(&w.Place)
 		}
-		commit, err := i.Store(t.Context(), w, tree, "The title", "What was done.")
+		commit, _, err := i.Store(t.Context(), w, tree, "The title", "What was done.")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +92,7 @@ func TestInspector_Store(t *testing.T) {
 		t.Errorf("for a target in a remote repository: %+v, %v", tip, err)
 	}
 	none := &check.Inspector{Dir: t.TempDir(), InForce: i.InForce}
-	if commit, err := none.Store(t.Context(), board.Work{Task: h.Task, Claim: h, Place: board.Where{Dir: none.Dir}}, "", "t", "s"); err != nil || commit != "" {
+	if commit, _, err := none.Store(t.Context(), board.Work{Task: h.Task, Claim: h, Place: board.Where{Dir: none.Dir}}, "", "t", "s"); err != nil || commit != "" {
 		t.Errorf("outside git: %q, %v", commit, err)
 	}
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 // resolved returns a *board.PlaceError if the work has conflict markers in files that are not
@@ -37,7 +37,7 @@ func (i *Inspector) resolved(ctx context.Context, repo *git.Repo, w board.Work) 
 		return nil
 	}
 	return &board.PlaceError{
-		Why:  fmt.Sprintf("Files still have conflict markers of a merge, a rebase or a stash: %s.", pathList(paths)),
+		Why:  fmt.Sprintf("Files still have conflict markers of a merge, a rebase or a stash: %s.", visible.Paths(paths)),
 		Next: "resolve these conflicts, and report again",
 	}
 }
@@ -49,8 +49,8 @@ func (i *Inspector) conflicted(ctx context.Context, repo *git.Repo, w board.Work
 	if err != nil || len(paths) == 0 {
 		return nil, err
 	}
-	if before := i.looseBefore(repo, w.First); before != "" {
-		if now, err := i.loose(ctx, repo); err == nil && now == before {
+	if before, known := i.looseBefore(repo, w.First); known {
+		if now, err := i.loose(ctx, repo); err == nil && !before.changed(now) {
 			return nil, nil
 		}
 	}
@@ -83,19 +83,4 @@ func (i *Inspector) Unresolved(ctx context.Context, w board.Work) []string {
 		return nil // the report says it
 	}
 	return paths
-}
-
-// maxListed is how many paths pathList names.
-const maxListed = 10
-
-// pathList quotes paths, which may have any text, for a sentence.
-func pathList(paths []string) string {
-	var quoted []string
-	for _, path := range paths[:min(len(paths), maxListed)] {
-		quoted = append(quoted, fmt.Sprintf("%.200q", path))
-	}
-	if more := len(paths) - len(quoted); more > 0 {
-		quoted = append(quoted, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(quoted, ", ")
 }

@@ -2,6 +2,7 @@ package clientconfig
 
 import (
 	_ "embed"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -51,6 +52,7 @@ type row struct {
 	Variables string              `json:"variables"` // the name of a rule in expand.go
 	Types     map[string]string   `json:"types"`     // values of the member type: stdio or http
 	Fields    fields              `json:"fields"`
+	Install   install             `json:"install"`
 }
 
 // fields holds the member names of an entry; empty if there is none.
@@ -94,6 +96,36 @@ type Places struct {
 	Getenv func(name string) (string, bool)
 }
 
+// Here returns the places of this process: its user's home directory, and the repository that the working
+// directory is in, or that directory itself.
+func Here() Places {
+	p := Places{Getenv: os.LookupEnv}
+	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
+		p.Home = filepath.Clean(home)
+	}
+	if dir, err := os.Getwd(); err == nil {
+		p.Project = projectOf(dir, p.Home)
+	}
+	return p
+}
+
+// projectOf is the directory of the repository that dir is in, or dir itself. It is empty
+// for the home directory, whose files are the user's.
+func projectOf(dir, home string) string {
+	for d := dir; d != home; d = filepath.Dir(d) {
+		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
+			return d
+		}
+		if d == filepath.Dir(d) {
+			break
+		}
+	}
+	if dir == home {
+		return ""
+	}
+	return dir
+}
+
 // A Scope says which kind of file an entry comes from.
 type Scope string
 
@@ -126,11 +158,11 @@ func (c *Client) Files(p Places) []File {
 	return out
 }
 
-func forOS(paths map[string][]string, os string) []string {
-	if os == "" {
-		os = runtime.GOOS
+func forOS(paths map[string][]string, system string) []string {
+	if system == "" {
+		system = runtime.GOOS
 	}
-	if p, ok := paths[os]; ok {
+	if p, ok := paths[system]; ok {
 		return p
 	}
 	return paths[""]

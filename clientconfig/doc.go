@@ -1,5 +1,6 @@
-// Package clientconfig reads the configuration files of other MCP clients, so that
-// servers configured for them can be used without configuring them again:
+// Package clientconfig reads and changes the configuration files of other MCP clients.
+//
+// Servers that are configured for them can be used without configuring them again:
 //
 //	c, _ := clientconfig.Find("claude")
 //	servers, err := c.Read(places)
@@ -19,6 +20,23 @@
 //	reader.go      extracts the servers from the tree; strict about types
 //	     ▼
 //	expand.go      expands variables, by the rules of the client
+//
+// How a file is changed, with Client.Install, Client.Uninstall and Plan.Write:
+//
+//	clients.json   what an entry has, with a command or a URL
+//	     │
+//	     ▼
+//	template.go    fills in the entry
+//	     ▼
+//	plan.go        decides what is missing, or has to go
+//	     ▼
+//	change.go      puts it into the text, parses the result and compares all other values
+//	     │
+//	     ├── editjson.go, edittoml.go, edityaml.go change only the bytes of the entry
+//	     ▼
+//	target.go      keeps a backup, and replaces the file in one step
+//
+// A text that an editor cannot change safely is refused, with what to write by hand.
 //
 // Reading runs no program and asks no questions. A file in a project directory may
 // have been written by anyone who can push to the project. Server.Scope says where an

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -48,7 +47,7 @@ func readJSON(text []byte) (map[string]any, error) {
 	if depth(text, "//", "/*") > maxDepth {
 		return nil, errTooDeep
 	}
-	plain, err := hujson.Standardize(text)
+	plain, err := hujson.Standardize(bytes.Clone(text)) // it changes its argument
 	if err != nil {
 		return nil, fmt.Errorf("is not JSON: %s", strings.TrimPrefix(err.Error(), "hujson: "))
 	}
@@ -100,6 +99,9 @@ func readYAML(text []byte) (map[string]any, error) {
 	}
 	return object(v)
 }
+
+// A yamlScalar is a number or a date, which servers do not use.
+type yamlScalar string
 
 // yamlValue converts a YAML node to plain values. Aliases count each time, so
 // that a few lines cannot expand to billions of values.
@@ -155,7 +157,7 @@ func yamlValue(n *yaml.Node, deep int, left *int) (any, error) {
 		}
 		return b, nil
 	}
-	return math.NaN(), nil // a number or a date, which servers do not use
+	return yamlScalar(n.ShortTag() + " " + n.Value), nil
 }
 
 func object(v any) (map[string]any, error) {

@@ -179,6 +179,11 @@ func (a *Answerer) spent(q board.Question) bool {
 	return strings.Count(string(text), failedTry) >= answerFailures || strings.Count(string(text), begunTry) >= answerTries
 }
 
+// notOpen is why a command is ended when somebody else was quicker.
+type notOpen struct{ q board.Question }
+
+func (e *notOpen) Error() string { return fmt.Sprintf("it is %s: %s", e.q.State, e.q.AnsweredBy) }
+
 // forget removes the files of questions that are not open any more.
 func (a *Answerer) forget(dir *os.Root, known []os.DirEntry, open []board.Question) {
 	for _, e := range known {
@@ -195,8 +200,12 @@ func (a *Answerer) try(ctx context.Context, q board.Question) (answer string, la
 		return "", false, err
 	}
 	answer, err = a.answer(ctx, q)
-	if err == nil || ctx.Err() != nil {
+	if _, closed := errors.AsType[*notOpen](err); err == nil || closed {
+		a.drop(q)
 		return answer, false, err
+	}
+	if ctx.Err() != nil {
+		return "", false, err
 	}
 	failed := failedTry
 	if errors.Is(err, board.ErrDenied) { // the next one would be refused, too
@@ -206,6 +215,14 @@ func (a *Answerer) try(ctx context.Context, q board.Question) (answer string, la
 		err = errors.Join(err, noted)
 	}
 	return "", a.spent(q), err
+}
+
+// drop removes the file of a question that is not open any more.
+func (a *Answerer) drop(q board.Question) {
+	if dir, err := a.open(); err == nil {
+		_ = dir.Remove(fileOf(q))
+		dir.Close()
+	}
 }
 
 // answer runs the command for a question, and gives its output to the board.
@@ -348,7 +365,7 @@ func (a *Answerer) watch(ctx context.Context, m *proc.Minded, q board.Question) 
 			if err != nil || now.State == board.QuestionOpen {
 				continue
 			}
-			why = fmt.Errorf("it is %s: %s", now.State, now.AnsweredBy)
+			why = &notOpen{now}
 		}
 		m.End()
 		return why

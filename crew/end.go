@@ -80,6 +80,8 @@ func (j *job) end(ctx, runner context.Context, last agent.Event, why error) Resu
 		return j.result(Landing, "")
 	case a.Cause == board.CauseDone && a.task == board.Cancelled:
 		return j.result(Lost, "the task was cancelled after the report")
+	case a.CameBack():
+		return j.result(SentBack, a.Reason)
 	case a.Cause == board.CauseDone:
 		return j.result(Lost, "the work that was reported was not accepted")
 	case a.Cause == board.CauseFailed:

@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/visible"
 )
 
@@ -21,12 +21,15 @@ import (
 const (
 	guardDir  = "hooks"
 	guardFile = "guard.conf"
+	// clonesDir and clonesFile are the same for other repositories, which may be clones of this one, or of the target's.
+	clonesDir  = "clone-hooks"
+	clonesFile = "clones.conf"
 	// maxHooks is how many hooks a user may have.
 	maxHooks = 100
 )
 
-// guard writes the hooks of a job to its desk, and returns the environment with which git calls them in
-// this repository, and in no other one.
+// guard writes the hooks of a job to its desk, and returns the environment with which git calls them: those for updates in this repository
+// alone, those for pushes in every repository that has a remote one, since only the address of a push tells where it leads.
 func (j *job) guard(ctx context.Context, desk *os.Root) ([]string, error) {
 	target := j.r.o.Target
 	common, err := filepath.EvalSymlinks(j.tree.Common)
@@ -37,43 +40,71 @@ func (j *job) guard(ctx context.Context, desk *os.Root) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	hooks := userHooks(own)
-	name, script := "reference-transaction", refuseUpdate(target, hooks["reference-transaction"])
-	if target.Kind != board.TargetLocal {
-		name, script = "pre-push", refusePush(target, hooks["pre-push"])
+	hooks := map[string]string{}
+	found := userHooks(own)
+	for hook, path := range found {
+		hooks[hook] = "#!/bin/sh\nexec " + visible.ShellWord(path) + " \"$@\"\n"
 	}
-	if err := desk.Mkdir(guardDir, 0o700); err != nil {
+	root := j.r.o.Repo.Root
+	if main, ok := git.Main(common); ok { // from which work is pushed
+		root = main.Root
+	}
+	push := refusePush(target, filepath.ToSlash(common), root)
+	hooks["pre-push"] = push + chain(found["pre-push"])
+	if target.Kind == board.TargetLocal {
+		hooks["reference-transaction"] = refuseUpdate(target) + chain(found["reference-transaction"])
+	}
+	if err := cmp.Or(writeHooks(desk, guardDir, guardFile, hooks), writeHooks(desk, clonesDir, clonesFile, cloneHooks(push))); err != nil {
 		return nil, err
 	}
-	for hook, path := range hooks {
-		text := "#!/bin/sh\nexec " + visible.ShellWord(path) + " \"$@\"\n"
-		if hook != name {
-			if err := writeNew(desk, filepath.Join(guardDir, hook), text, 0o700); err != nil {
-				return nil, err
-			}
-		}
+	settings := [][2]string{{"includeIf.hasconfig:remote.*.url:**.path", filepath.Join(desk.Name(), clonesFile)}} // git 2.36 or newer
+	// The main worktree and each linked one, but no submodule: their git directories are below these. They come last, and win.
+	for _, end := range []string{"", "/worktrees/*"} {
+		settings = append(settings, [2]string{"includeIf.gitdir:" + globbed(filepath.ToSlash(common)) + end + ".path", filepath.Join(desk.Name(), guardFile)})
 	}
-	dir := filepath.ToSlash(filepath.Join(desk.Name(), guardDir))
-	if err := writeNew(desk, filepath.Join(guardDir, name), script, 0o700); err != nil {
-		return nil, err
-	}
-	if err := writeNew(desk, guardFile, fmt.Sprintf("[core]\n\thooksPath = %q\n", dir), 0o600); err != nil {
-		return nil, err
-	}
-	pattern := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(filepath.ToSlash(common))
-	return gitSetting(j.r.o.Environ, "includeIf.gitdir:"+pattern+"/.path", filepath.Join(desk.Name(), guardFile)), nil
+	return []string{gitParameters(j.r.o.Environ, settings)}, nil
 }
 
-// gitSetting returns variables that add a setting to those for git in an environment.
-func gitSetting(env []string, key, value string) []string {
-	n := 0
-	for _, v := range env {
-		if count, ok := strings.CutPrefix(v, "GIT_CONFIG_COUNT="); ok {
-			n, _ = strconv.Atoi(count)
+// globbed is a text as a pattern of git that matches it alone.
+func globbed(text string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(text)
+}
+
+// writeHooks writes hooks to a directory of a desk, and a configuration of git that has them called.
+func writeHooks(desk *os.Root, dir, file string, hooks map[string]string) error {
+	if err := desk.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	for name, script := range hooks {
+		if err := writeNew(desk, filepath.Join(dir, name), script, 0o700); err != nil {
+			return err
 		}
 	}
-	n = max(n, 0)
-	return []string{fmt.Sprintf("GIT_CONFIG_COUNT=%d", n+1), fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, value)}
+	path := filepath.ToSlash(filepath.Join(desk.Name(), dir))
+	return writeNew(desk, file, fmt.Sprintf("[core]\n\thooksPath = %q\n", path), 0o600)
+}
+
+// parametersVariable is where git keeps the settings of its option -c for the programs that it calls. Agents that hide variables with KEY in
+// their names from their shells hide GIT_CONFIG_KEY_0, without which git fails, and programs that set GIT_CONFIG_COUNT replace what was there.
+const parametersVariable = "GIT_CONFIG_PARAMETERS"
+
+// gitParameters returns the variable that adds settings to those for git in an environment.
+func gitParameters(env []string, settings [][2]string) string {
+	var list []string
+	for _, v := range env {
+		if before, ok := strings.CutPrefix(v, parametersVariable+"="); ok && before != "" {
+			list = []string{before}
+		}
+	}
+	quoted := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+	for _, s := range settings {
+		setting := quoted(s[0] + "=" + s[1])
+		if strings.Contains(s[0], "=") { // which git before 2.31 does not read
+			setting = quoted(s[0]) + "=" + quoted(s[1])
+		}
+		list = append(list, setting)
+	}
+	return parametersVariable + "=" + strings.Join(list, " ")
 }
 
 // userHooks are the hooks in a directory, by name.
@@ -89,54 +120,6 @@ func userHooks(dir string) map[string]string {
 		}
 	}
 	return hooks
-}
-
-// refuseUpdate is a hook that refuses to move a branch. next is the user's, or empty.
-func refuseUpdate(target board.Target, next string) string {
-	return `#!/bin/sh
-lines=$(cat)
-if [ "$1" = prepared ]; then
-	while read -r old new ref; do
-		if [ "$ref" = ` + visible.ShellWord("refs/heads/"+target.Branch) + ` ] && [ "$old" != "$new" ]; then
-			echo ` + visible.ShellWord(refusal(target)) + ` >&2
-			exit 1
-		fi
-	done <<LINES
-$lines
-LINES
-fi
-` + chain(next)
-}
-
-// refusePush is a hook that refuses to push to a branch of a remote repository.
-func refusePush(target board.Target, next string) string {
-	remote := visible.ShellWord(target.Remote)
-	return `#!/bin/sh
-lines=$(cat)
-if [ "$1" = ` + remote + ` ] || [ "$2" = "$(git remote get-url --push ` + remote + ` 2>/dev/null)" ]; then
-	while read -r from commit ref old; do
-		if [ "$ref" = ` + visible.ShellWord("refs/heads/"+target.Branch) + ` ]; then
-			echo ` + visible.ShellWord(refusal(target)) + ` >&2
-			exit 1
-		fi
-	done <<LINES
-$lines
-LINES
-fi
-` + chain(next)
-}
-
-// refusal tells an agent what to do instead.
-func refusal(target board.Target) string {
-	return fmt.Sprintf("bossman: work reaches %s by landing only: commit on your own branch, and report the task done", target)
-}
-
-// chain is the end of a hook: the user's hook, if there is one.
-func chain(next string) string {
-	if next == "" {
-		return "exit 0\n"
-	}
-	return "[ -z \"$lines\" ] && exec " + visible.ShellWord(next) + " \"$@\" </dev/null\nprintf '%s\\n' \"$lines\" | " + visible.ShellWord(next) + " \"$@\"\n"
 }
 
 // writeNew writes a file of a desk that is not there yet.

@@ -30,10 +30,13 @@ type job struct {
 	priced  bool        // its agent has told a price
 	cost    float64     // that it has told last
 
+	unprepared string // what the agent reads of a setup that failed
+
 	settled func(q board.Question) // Bound.Settled
 
 	mu     sync.Mutex
-	called time.Time // of the last call on the socket
+	called time.Time                 // of the last call on the socket
+	spent  map[board.QuestionID]bool // answers about permissions that were used
 }
 
 // look is how often a job looks whether it still has its claim.
@@ -157,6 +160,9 @@ func (j *job) run(ctx context.Context, begins string) (last agent.Event, why, er
 	bound := j.seat.Bind(ctx, j.h, begins, store)
 	defer bound.Close()
 	j.settled = bound.Settled
+	if bound.Watch != nil {
+		bound.Watch(func(q board.Question) { j.tell(Asked, fmt.Sprintf("%v: %s", q.ID, q.Text)) })
+	}
 	if !j.agent.Tools() {
 		bound.Text = j.r.o.AsCommands(bound.Text)
 	}
@@ -262,8 +268,8 @@ func (j *job) watch(ctx context.Context, session agent.Session, calls func() int
 			switch last = e; e.Kind {
 			case agent.Activity:
 				active, first, calling = time.Now(), false, e.Calling
-				if e.Text != "" {
-					j.tell(Said, e.Text)
+				if text := e.Whole(); text != "" {
+					j.tell(Said, text)
 				}
 			case agent.Asks:
 				active, first, calling = time.Now(), false, e.Calling
@@ -431,6 +437,7 @@ func (r *Runner) standing(ctx context.Context, h board.Handle) (now standing, er
 	at, ok := d.Accepted()
 	now.accepted = ok && at.Handle == h
 	now.landed = now.accepted && d.Doc.Result != nil && d.Doc.Result.Landed != ""
+	now.unchanged = now.accepted && d.Doc.Result != nil && d.Doc.Result.NoChanges
 	for _, q := range d.Questions {
 		if q.Claim == h && q.State == board.QuestionOpen && q.Blocking {
 			now.asks = q.ID
@@ -442,10 +449,10 @@ func (r *Runner) standing(ctx context.Context, h board.Handle) (now standing, er
 
 // A standing is a job's attempt as the board has it: held if the claim is in force, later if
 // there was another attempt after it, accepted if the task is done with it, landed if that work is
-// in the target. task is how the task stands, and asks a question of the attempt that the task has to wait for, or zero.
+// in the target, unchanged if it was reported without changes. task is how the task stands, and asks a question of the attempt that the task has to wait for, or zero.
 type standing struct {
 	board.Attempt
-	held, later, accepted, landed bool
-	task                          board.Status
-	asks                          board.QuestionID
+	held, later, accepted, landed, unchanged bool
+	task                                     board.Status
+	asks                                     board.QuestionID
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 // refOf is the ref of the state of an attempt: the one that was reported as done last, or else the
@@ -35,8 +36,9 @@ func (j *job) storeReport(ctx context.Context, at board.Where, tree, summary str
 	}
 	from, snap, err := j.reported(ctx, at, tree)
 	var stored git.Stored
+	var left []string
 	if err == nil {
-		stored, err = j.commit(ctx, from, snap, summary)
+		stored, left, err = j.commit(ctx, from, snap, summary)
 	}
 	if err == nil {
 		err = cmp.Or(repo.SetRef(ctx, ref, stored.Commit, ""), repo.Sync())
@@ -47,6 +49,9 @@ func (j *job) storeReport(ctx context.Context, at board.Where, tree, summary str
 	seen := board.Evidence{Kind: board.EvidenceOther, Ref: stored.Commit, Detail: "is the commit with what was reported, " + ref}
 	if nothing, err := nothing(ctx, repo, stored.Commit); err == nil && nothing {
 		seen.Detail += "; " + noChange
+	}
+	if len(left) > 0 {
+		seen.Detail += "; files that git ignored when the agent began are not in it: " + visible.Paths(left)
 	}
 	if snap.Tree != "" && tree == "" {
 		for _, w := range []board.Where{at, j.seat.Where(ctx)} {
@@ -111,7 +116,10 @@ func (s *slot) store(ctx context.Context, tree *git.Repo, a standing, done strin
 	if tree == nil {
 		return "", errors.New("it is gone")
 	}
-	stored, err := s.commit(ctx, tree, git.Snapshot{}, "")
+	stored, left, err := s.commit(ctx, tree, git.Snapshot{}, "")
+	if len(left) > 0 {
+		s.kept.Setup = "" // what it made there may be deleted with them
+	}
 	if commit = stored.Commit; err != nil {
 		head, failed := tree.Head()
 		if commit = head.Commit; failed != nil || commit == "" {
@@ -173,19 +181,25 @@ func (s *slot) signed(ctx context.Context, commit string, a board.Attempt) (stri
 	return cmp.Or(signed, commit), err
 }
 
-// commit stores a snapshot as a commit; the zero one is what is there now.
-func (s *slot) commit(ctx context.Context, tree *git.Repo, snap git.Snapshot, summary string) (git.Stored, error) {
+// commit stores a snapshot as a commit; the zero one is what is there now. What git ignored when the job began, and does not
+// any more, is not in it, unless somebody has committed it: that is left.
+func (s *slot) commit(ctx context.Context, tree *git.Repo, snap git.Snapshot, summary string) (stored git.Stored, left []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, snapshotTime)
 	defer cancel()
 	ref, message := refOf(s.kept.Task, s.kept.Attempt), s.message(summary)
 	var unmerged []string
 	if snap == (git.Snapshot{}) {
-		var err error
 		if unmerged, err = tree.Unmerged(ctx); err != nil {
-			return git.Stored{}, err
+			return stored, nil, err
+		}
+		if snap, err = tree.Everything(ctx, s.r.o.Accept); err != nil {
+			return stored, nil, err
 		}
 	}
-	stored, err := tree.Store(ctx, s.r.o.Accept, snap, ref, message+git.UnmergedTrailers(unmerged))
+	if snap, left, err = tree.WithoutNew(ctx, snap, s.ignored()); err != nil {
+		return stored, nil, err
+	}
+	stored, err = tree.Store(ctx, s.r.o.Accept, snap, ref, message+git.UnmergedTrailers(unmerged))
 	if err == nil && len(unmerged) > 0 { // the next attempt has to know
 		err = s.r.o.Repo.KeepUnmerged(ctx, ref, stored.Commit)
 	}
@@ -195,7 +209,7 @@ func (s *slot) commit(ctx context.Context, tree *git.Repo, snap git.Snapshot, su
 	if len(stored.Inner) > 0 {
 		s.report(Trouble, fmt.Sprintf("repositories of their own in the worktree are in no commit: %q", stored.Inner))
 	}
-	return stored, err
+	return stored, left, err
 }
 
 // snapshotTime bounds how long a snapshot takes: a large worktree is read whole.

@@ -39,11 +39,34 @@ func TestRunner_empty(t *testing.T) {
 	}
 }
 
+// TestRunner_empty_landed: a task that landed while the runner looked has made another one ready.
+func TestRunner_empty_landed(t *testing.T) {
+	repo, _ := newRepo(t)
+	b := &counted{counts: board.Counts{Status: map[board.Status]int{board.Landing: 1, board.Pending: 1}, Blocked: 1}}
+	r := New(&Options{Board: b, Repo: repo, ToLand: func(context.Context) (int, error) {
+		b.counts = board.Counts{Status: map[board.Status]int{board.Done: 1, board.Pending: 1}, Ready: 1}
+		return 0, nil
+	}})
+	if got, err := r.empty(t.Context(), false); err != nil || got {
+		t.Errorf("empty = %v, %v with a task that is ready", got, err)
+	}
+}
+
 // TestRunner_Results_landing: work that was accepted is shown as what it is now: waiting to be landed,
 // landed, or taken back. What was landed is not to be merged.
 func TestRunner_Results_landing(t *testing.T) {
 	repo, _ := newRepo(t)
 	h := board.Handle{Task: board.ID{Project: "web", No: 1}, Attempt: 1, Nonce: "k7f2q"}
+	for _, before := range []EventKind{Review, SentBack} { // what the review says is not said twice
+		b := counted{dossier: board.Dossier{
+			Task: board.Task{ID: h.Task, Status: board.Pending, Attempt: 1}, Attempts: []board.Attempt{{Handle: h, Cause: board.CauseDone, Reason: "rejected"}},
+		}}
+		r := New(&Options{Board: b, Repo: repo})
+		r.results = []Result{{Task: h.Task, Kind: before, claim: h}, {Task: h.Task, Kind: Rejected}}
+		if got := r.Results(t.Context()); len(got) != 1 || got[0].Kind != Rejected {
+			t.Errorf("%s, and rejected: %+v", before, got)
+		}
+	}
 	for status, want := range map[board.Status]EventKind{board.Landing: Landing, board.InReview: Review, board.Done: Done, board.Pending: Lost} {
 		b := counted{dossier: board.Dossier{
 			Task: board.Task{ID: h.Task, Status: status, Attempt: 1}, Attempts: []board.Attempt{{Handle: h, Cause: board.CauseDone}},

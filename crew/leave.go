@@ -177,7 +177,7 @@ func (s *slot) recover(ctx context.Context) error {
 	job := fmt.Sprintf("%s, attempt %d", s.kept.Task, s.kept.Attempt)
 	commit, err := s.close(ctx, tree, a, unsafe)
 	merge := ""
-	if a.accepted {
+	if a.accepted && !a.unchanged {
 		merge = mergeCommand(ctx, s.r.o.Repo, a.Attempt)
 	}
 	switch {

@@ -12,12 +12,12 @@ import (
 )
 
 // MergeText is a sentence with the command that merges the work with which a task is done. It is
-// empty if that was landed, is not in the clone of a directory, or is in what is checked out there already. A
+// empty if that was landed, or no change was reported, or it is not in the clone of a directory, or is in what is checked out there already. A
 // worker with another key than the principal's is not believed: it could name any commit.
 func MergeText(ctx context.Context, dir, principal string, d board.Dossier) string {
 	at, ok := d.Accepted()
 	repo, err := git.Find(dir)
-	if err != nil || !ok || !at.Own(principal) || d.Doc.Result != nil && d.Doc.Result.Landed != "" {
+	if err != nil || !ok || !at.Own(principal) || d.Doc.Result != nil && (d.Doc.Result.Landed != "" || d.Doc.Result.NoChanges) {
 		return ""
 	}
 	command := mergeCommand(ctx, repo, at)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/crew/agent"
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 const (
@@ -50,9 +51,14 @@ func (r *record) take(e agent.Event) {
 		}
 		r.run.Model, r.changed = cut(e.Model, 200), true
 	case agent.Activity:
-		r.entry(e.Text)
+		if e.Text != "" {
+			r.entry(said, e.Text)
+		}
+		for _, text := range e.Did {
+			r.entry(told, text)
+		}
 	case agent.Asks:
-		r.entry("asks for permission to use " + e.Permission.Tool + ": " + e.Permission.Use)
+		r.entry(told, "asks for permission to use "+visible.Line(e.Permission.What())+": "+e.Permission.Use)
 		r.listen(e.Permission)
 	case agent.Ended:
 		return
@@ -70,30 +76,50 @@ func (r *record) take(e agent.Event) {
 func (r *record) listen(p *agent.Permission) {
 	answer := p.Answer
 	p.Answer = func(d agent.Decision, note string) {
-		text := "may use " + p.Tool
+		text := "may use " + toolName(p.Tool)
 		switch d {
 		case agent.ForTask:
 			text += " for this task"
 		case agent.No:
-			text = "may not use " + p.Tool + ": " + note
+			text = "may not use " + toolName(p.Tool) + ": " + note
 		}
 		r.mu.Lock()
-		r.entry(text)
+		r.entry(told, text)
 		r.mu.Unlock()
 		answer(d, note)
 	}
 }
 
+// toolName is the name of a tool, in quotation marks if it is not a plain word: what comes after it is ours.
+func toolName(tool string) string {
+	if tool != "" && strings.Trim(tool, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/") == "" {
+		return tool
+	}
+	return fmt.Sprintf("%.200q", tool)
+}
+
+// What begins the first line of an entry after its time: nothing if our own words do, and a margin if all of it is the agent's. Further lines
+// are always behind the margin. So no line of an agent looks like one of ours.
+const (
+	told = ""
+	said = margin
+
+	margin = "| "
+)
+
 // entry adds to the log, unless it is there already. Some agents tell when they begin a thing,
 // and when they have ended it.
-func (r *record) entry(text string) {
+func (r *record) entry(begin, text string) {
 	text = strings.TrimSpace(cut(text, maxEntry))
-	if text == "" || text == r.last {
+	if text == "" {
+		return
+	}
+	text = begin + strings.Join(visible.Lines(text), "\n  "+margin)
+	if text == r.last {
 		return
 	}
 	r.last, r.changed = text, true
-	line := time.Now().UTC().Format(time.RFC3339) + " " + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
-	r.pending += line
+	r.pending += time.Now().UTC().Format(time.RFC3339) + " " + text + "\n"
 	for len(r.pending) > maxPending { // the newest lines are kept
 		_, r.pending, _ = strings.Cut(r.pending, "\n")
 	}

@@ -54,7 +54,7 @@ func (j *job) prepareReview(ctx context.Context) (tree *git.Repo, found string, 
 	if tree, err = j.furnish(ctx, tree, left.Commit); err != nil {
 		return nil, "", err
 	}
-	return tree, found, s.keep()
+	return tree, found + j.unprepared, s.keep()
 }
 
 // noVerdict is what an agent is told that has ended its turn without a verdict.

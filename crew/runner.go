@@ -47,8 +47,9 @@ type Board interface {
 type Target interface {
 	// Tip returns its newest commit.
 	Tip(ctx context.Context) (string, error)
-	// Fetch fetches a ref of the repository that the branch is in, if that is another one and has it.
-	Fetch(ctx context.Context, ref string) error
+	// Fetch fetches the state of an attempt from the repository that the branch is in, if that is another one and has the
+	// commit, or what git.Short leaves of it.
+	Fetch(ctx context.Context, ref, commit string) error
 }
 
 // Options are what a runner runs, and how.
@@ -149,6 +150,8 @@ type Bound struct {
 	// Settled is called with a question of the runner's own whose answer it acts on: no report has to wait
 	// until the agent has read it.
 	Settled func(q board.Question)
+	// Watch, if it is not nil, sets a function that is called with each question that the agent asks.
+	Watch func(asked func(board.Question))
 	// Calls is how many calls are being answered.
 	Calls func() int
 	// Close ends the server, and what its calls have started in the directory: a check.
@@ -176,7 +179,7 @@ const (
 	Began    EventKind = "began"    // a job
 	Resumed  EventKind = "resumed"  // the work of an earlier attempt: Text says which commit
 	Said     EventKind = "said"     // what the agent wrote last
-	Asked    EventKind = "asked"    // people for a permission
+	Asked    EventKind = "asked"    // people a question, or for a permission: Text begins with the question's id
 	Done     EventKind = "done"     // and reported so
 	Review   EventKind = "review"   // reported done, and waits for a review
 	Landing  EventKind = "landing"  // accepted, and waits to be landed
@@ -184,6 +187,7 @@ const (
 	NotNow   EventKind = "not now"  // given back by the agent, without a failure
 	Parked   EventKind = "parked"   // for an answer
 	Lost     EventKind = "lost"     // the claim was taken away
+	SentBack EventKind = "sentback" // its work was reported done, and was rejected or came back from the landing queue
 	Untold   EventKind = "untold"   // the board could not be told how the job ended
 	Returned EventKind = "returned" // without a failure
 	Trouble  EventKind = "trouble"  // of the slot
@@ -228,8 +232,9 @@ type Result struct {
 	Merge string
 	// Rested is set if the task was given back because the agent's account has reached its limit.
 	Rested bool
-	// Over is set if the task has failed for good.
+	// Over is set if the task has failed for good, and Why says why.
 	Over bool
+	Why  string
 
 	claim   board.Handle
 	refused bool // what was reported was not accepted
@@ -263,23 +268,25 @@ func (r *Runner) Results(ctx context.Context) []Result {
 	defer cancel()
 	for i := range results {
 		res := &results[i]
-		if res.Kind != Done && res.Kind != Review && res.Kind != Landing && res.Kind != Failed {
+		if res.Kind != Done && res.Kind != Review && res.Kind != Landing && res.Kind != Failed && res.Kind != SentBack {
 			continue
 		}
 		now, err := r.standing(ctx, res.claim)
 		switch {
 		case err != nil:
-		case res.Kind == Failed:
-			res.Over = now.task == board.Failed && !now.later
+		case res.Kind == Failed || res.Kind == SentBack:
+			res.Over, res.Why, res.refused = now.task == board.Failed && !now.later, now.Reason, res.Kind == SentBack
 		case now.accepted:
 			res.Kind = Done
-			if !now.landed {
+			if !now.landed && !now.unchanged {
 				res.Merge = mergeCommand(ctx, r.o.Repo, now.Attempt)
 			}
 		case now.task == board.InReview && !now.later:
 			res.Kind = Review
 		case now.task == board.Landing && !now.later:
 			res.Kind = Landing
+		case now.CameBack():
+			res.Kind, res.refused, res.Over, res.Why = SentBack, true, now.task == board.Failed && !now.later, now.Reason
 		default:
 			res.Kind, res.refused = Lost, true
 		}

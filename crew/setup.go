@@ -12,11 +12,13 @@ import (
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/crew/agent"
 	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 // setUp prepares the slot's worktree, which has the base of the job, with the project's setup, unless
-// that has succeeded there and none of the files that it depends on has changed. left is the commit
-// that the last job left in the worktree: its agent may have installed what belongs to that.
+// that has succeeded there, none of the files that it depends on has changed, and every submodule is
+// checked out that was after it. left is the commit that the last job left in the worktree: its agent
+// may have installed what belongs to that.
 //
 // What the setup leaves in files that git ignores stays, for later jobs, too. Everything else is put
 // back as it was: else it would be taken for the agent's work, and be missing in the next job.
@@ -32,15 +34,21 @@ func (j *job) setUp(ctx context.Context, tree *git.Repo, left string) error {
 	if err != nil {
 		return err
 	}
-	if then, err := tree.Print(ctx, left, command, when); err == nil && then == now && j.kept.Setup == now {
+	state, err := tree.Prepared(ctx, now)
+	if err != nil {
+		return err
+	}
+	if then, err := tree.Print(ctx, left, command, when); err == nil && then == now && j.kept.Setup == state {
 		return nil
 	}
 	j.kept.Setup = ""
 	if err := j.keep(); err != nil {
 		return err
 	}
-	if err := j.runSetup(ctx, command); err != nil {
-		return err
+	failed := j.runSetup(ctx, command)
+	red, ok := errors.AsType[*redSetup](failed)
+	if failed != nil && (!ok || !j.changesSetup(ctx, tree, now, command, when)) {
+		return failed
 	}
 	if snap, err := tree.Snapshot(ctx, j.r.o.Accept); err == nil {
 		before, err := tree.Tree(ctx, j.kept.Base)
@@ -52,9 +60,39 @@ func (j *job) setUp(ctx context.Context, tree *git.Repo, left string) error {
 	if err := tree.Checkout(ctx, j.kept.Branch, j.kept.Base, false, j.r.o.Accept); err != nil {
 		return fmt.Errorf("the worktree cannot be made clean after the setup: %w", err)
 	}
-	j.kept.Setup = now
-	return nil
+	if failed != nil {
+		j.tell(Trouble, "the agent starts though the work so far has changed what the setup depends on: "+failed.Error())
+		j.unprepared = fmt.Sprintf(" The project's setup failed in this worktree, exit status %d, and the work so far has changed what it depends on: find out whether that is why. Its last output: %q.",
+			red.exit, visible.Line(red.output[max(0, len(red.output)-maxRedOutput):]))
+		return nil
+	}
+	j.kept.Setup, err = tree.Prepared(ctx, now)
+	return err
 }
+
+// changesSetup reports whether the work that the job goes on with has changed what the setup depends
+// on, so that only an attempt at its task can repair a setup that fails there.
+func (j *job) changesSetup(ctx context.Context, tree *git.Repo, now string, command, when []string) bool {
+	head, err := j.r.head(ctx)
+	if err != nil || j.kept.Fresh {
+		return false
+	}
+	there, err := tree.Print(ctx, head, command, when)
+	return err == nil && (there != now || len(when) == 0) // without a list it depends on everything
+}
+
+// A redSetup is a setup that ran to its end and did not succeed.
+type redSetup struct {
+	exit   int
+	output string
+}
+
+func (e *redSetup) Error() string {
+	return fmt.Sprintf("the project's setup failed, exit status %d%s", e.exit, e.output)
+}
+
+// maxRedOutput bounds how much of a setup's last output an agent reads at its start, in bytes.
+const maxRedOutput = 600
 
 // maxSetupPaths bounds how many files are named that a setup changed, or that were not copied.
 const maxSetupPaths = 10
@@ -103,7 +141,7 @@ func (j *job) runSetup(ctx context.Context, words []string) error {
 	case end.Signal != "":
 		return fmt.Errorf("the project's setup was ended by a signal (%s)%s", end.Signal, output(last))
 	case end.Exit != 0:
-		return fmt.Errorf("the project's setup failed, exit status %d%s", end.Exit, output(last))
+		return &redSetup{end.Exit, output(last)}
 	}
 	return nil
 }

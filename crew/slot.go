@@ -23,7 +23,8 @@ type slot struct {
 	seat    Seat
 	reviews bool
 	kept    kept
-	faults  int // jobs in a row that the environment ended
+	asked   bool // the board for work, in this run
+	faults  int  // jobs in a row that the environment ended
 }
 
 // kept is what a slot remembers between runs.
@@ -155,6 +156,11 @@ func (s *slot) next(ctx, drain context.Context) (*board.Handout, error) {
 		if s.reviews {
 			wish.Reviews, wish.OnlyReviews = wish.Projects, true
 		}
+		before := s.kept.Worker != "" && !s.asked
+		if before { // the answer tells at once whether its worker was stopped in an earlier run
+			wish.Wait = 0
+		}
+		s.asked = true
 		last := s.reviews && s.r.allWorked()
 		began := time.Now()
 		h, err := s.r.o.Board.Next(drain, actor, wish)
@@ -190,6 +196,9 @@ func (s *slot) next(ctx, drain context.Context) (*board.Handout, error) {
 			}
 			return nil, nil
 		case nothing:
+			continue
+		case stopped && before:
+			s.kept.Worker = ""
 			continue
 		case stopped: // for the name, too
 			s.kept.Worker = ""
@@ -245,23 +254,32 @@ func (s *slot) patience() time.Duration {
 // is paused, that is what was begun before.
 func (r *Runner) empty(ctx context.Context, paused bool) (bool, error) {
 	began, idle := time.Now(), r.idle()
-	sum, err := r.o.Board.Summary(ctx, r.o.Project)
-	c := sum.Counts
-	if paused {
-		c.Ready, c.Later = 0, 0
-	}
-	n := c.Ready + c.Later + c.Status[board.InProgress]
-	if len(r.o.Agents) == 0 && len(r.o.Reviewers) > 0 { // they are for others
-		n = 0
-	}
-	if err == nil && n == 0 && c.Status[board.Landing] > 0 && r.o.ToLand != nil {
+	n, c, err := r.open(ctx, paused)
+	if landing := c.Status[board.Landing]; err == nil && n == 0 && landing > 0 && r.o.ToLand != nil {
 		n, err = r.o.ToLand(ctx)
+		if err == nil && n == 0 { // what has landed in between may have made tasks ready; one may have been accepted
+			n, c, err = r.open(ctx, paused)
+			n += max(c.Status[board.Landing]-landing, 0)
+		}
 	}
 	if err != nil || n > 0 {
 		began = time.Time{}
 	}
 	r.quieten(began)
 	return err == nil && n == 0 && (idle || c.Status[board.InReview] == 0), err
+}
+
+// open returns how many tasks could be worked on or are worked on, and the counts of the board.
+func (r *Runner) open(ctx context.Context, paused bool) (int, board.Counts, error) {
+	sum, err := r.o.Board.Summary(ctx, r.o.Project)
+	c := sum.Counts
+	switch {
+	case len(r.o.Agents) == 0 && len(r.o.Reviewers) > 0: // they are for others
+		return 0, c, err
+	case paused:
+		return c.Status[board.InProgress], c, err
+	}
+	return c.Ready + c.Later + c.Status[board.InProgress], c, err
 }
 
 // remember reads what the slot remembers. Without it the slot has a new name.

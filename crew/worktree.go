@@ -47,12 +47,18 @@ func (s *slot) states(ctx context.Context, h *board.Handout, head string) (list 
 			}
 		}
 		stored, fetched := repo.Ref(refOf(id, n)), false
-		if stored == "" && s.r.o.Onto != nil && attempt.Cause == board.CauseDone { // it may be of another clone
-			if err := s.r.o.Onto.Fetch(ctx, refOf(id, n)); err != nil {
-				return nil, err
+		if s.r.o.Onto != nil && attempt.Cause == board.CauseDone { // it may be of another clone
+			reported := attempt.Where.Head
+			if last, ok := h.Reported(); ok && last.Attempt == n { // files may not have been committed
+				reported = h.Doc.Result.Tip.Commit
 			}
-			stored = repo.Ref(refOf(id, n))
-			fetched = stored != "" && git.Short(stored) == attempt.Where.Head
+			if stored == "" {
+				if err := s.r.o.Onto.Fetch(ctx, refOf(id, n), reported); err != nil {
+					return nil, err
+				}
+				stored = repo.Ref(refOf(id, n))
+			}
+			fetched = stored != "" && git.Short(stored) == git.Short(reported) // now, or by a lander
 		}
 		if own, failed := ofAttempt(ctx, repo, stored, attempt); failed != nil || !own && !fetched { // of another board that this clone had
 			stored = ""
@@ -142,8 +148,12 @@ func (s *slot) base(ctx context.Context, h *board.Handout) (base state, begins s
 		return base, "", err
 	}
 	list, err := s.states(ctx, h, head)
-	if err != nil || len(list) == 0 {
-		return state{commit: head}, "", err
+	if err != nil {
+		return base, "", err
+	}
+	missing := s.missing(ctx, h)
+	if len(list) == 0 {
+		return state{commit: head}, missing, nil
 	}
 	begins = fmt.Sprintf("It begins from commit %s, %s: go on with that.", git.Short(list[0].commit), list[0].what)
 	for _, other := range list[1:min(len(list), 4)] {
@@ -151,7 +161,20 @@ func (s *slot) base(ctx context.Context, h *board.Handout) (base state, begins s
 			begins += fmt.Sprintf(" Not in it: commit %s, %s.", git.Short(other.commit), other.what)
 		}
 	}
-	return list[0], begins, nil
+	return list[0], strings.TrimSpace(begins + " " + missing), nil
+}
+
+// missing says that what the last attempt has reported is not in this clone, and where it is; empty if it is here, or if nothing was reported.
+func (s *slot) missing(ctx context.Context, h *board.Handout) string {
+	last, ok := h.Reported()
+	if !ok {
+		return ""
+	}
+	commit := h.Doc.Result.Tip.Commit
+	if _, err := s.r.o.Repo.Commit(ctx, commit); err == nil {
+		return ""
+	}
+	return fmt.Sprintf("It does not have what attempt %d reported, commit %s, which is not in this clone: it is in one on %.80q.", last.Attempt, git.Short(commit), visible.Line(last.Where.Host))
 }
 
 // branch returns the branch for an attempt at a task that begins from a commit. It is that of the
@@ -224,7 +247,7 @@ func (j *job) prepare(ctx context.Context) (tree *git.Repo, begins string, err e
 	if from.what != "" {
 		j.tell(Resumed, fmt.Sprintf("commit %s, %s", git.Short(base), from.what))
 	}
-	return tree, strings.TrimSpace(begins + s.buildsOn(ctx, h, base) + s.putAside(h)), s.keep()
+	return tree, strings.TrimSpace(begins + s.buildsOn(ctx, h, base) + s.putAside(h) + j.unprepared), s.keep()
 }
 
 // furnish makes the slot's worktree what the job begins from, with the files that git ignores and what
@@ -244,7 +267,10 @@ func (j *job) furnish(ctx context.Context, tree *git.Repo, left string) (*git.Re
 		return nil, err
 	}
 	j.include(ctx, tree)
-	return tree, j.setUp(ctx, tree, left)
+	if err := j.setUp(ctx, tree, left); err != nil {
+		return tree, err
+	}
+	return tree, j.noteIgnored(ctx, tree)
 }
 
 // putAside says where files of the task are that could not be stored, if there are any.

@@ -112,14 +112,15 @@ type elsewhere struct {
 
 func (e elsewhere) Tip(context.Context) (string, error) { return e.repo.Branch("main"), nil }
 
-func (e elsewhere) Fetch(ctx context.Context, ref string) error {
+func (e elsewhere) Fetch(ctx context.Context, ref, _ string) error {
 	return e.repo.SetRef(ctx, ref, e.commit, "")
 }
 
-// TestStates_fetched: what an attempt in another clone has reported is fetched, and the next one goes on with it,
-// if it is what the board says.
+// TestStates_fetched: what an attempt in another clone has reported is fetched, unless a lander has done that, and the next one goes
+// on with it, if it is what the board says.
 func TestStates_fetched(t *testing.T) {
-	for _, reported := range []bool{true, false} {
+	for _, x := range []struct{ reported, here bool }{{reported: true}, {}, {reported: true, here: true}, {here: true}} {
+		reported := x.reported
 		repo, dir := newRepo(t)
 		cmd := exec.Command("sh", "-ec", "git commit -q --allow-empty -m one && git commit-tree -m work -p HEAD HEAD^{tree}")
 		cmd.Dir = dir
@@ -143,9 +144,36 @@ func TestStates_fetched(t *testing.T) {
 			at.Head = git.Short(commit)
 		}
 		h.Attempts = []board.Attempt{{Handle: board.Handle{Task: task, Attempt: 1, Nonce: "aaaaa"}, Cause: board.CauseDone, Where: at}}
+		if x.here {
+			if err := repo.SetRef(t.Context(), refOf("web-1", 1), commit, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
 		list, err := s.states(t.Context(), h, head.Commit)
 		if err != nil || len(list) > 0 != reported || reported && list[0].commit != commit {
-			t.Errorf("reported %v: states = %v, %v", reported, list, err)
+			t.Errorf("%+v: states = %v, %v", x, list, err)
 		}
+	}
+}
+
+// TestBase_missing: an agent is told if what the last attempt has reported is not in this clone.
+func TestBase_missing(t *testing.T) {
+	repo, dir := newRepo(t)
+	cmd := exec.Command("git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "one")
+	cmd.Dir = dir
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	s := &slot{r: &Runner{o: Options{Repo: repo}}}
+	task := board.ID{Project: "web", No: 1}
+	h := &board.Handout{}
+	h.Task.ID, h.Task.Attempt = task, 2
+	h.Claim.Handle = board.Handle{Task: task, Attempt: 2, Nonce: "bbbbb"}
+	h.Attempts = []board.Attempt{{Handle: board.Handle{Task: task, Attempt: 1, Nonce: "aaaaa"}, Cause: board.CauseDone, Where: board.Where{Clone: "another", Host: "lb"}}}
+	commit := strings.Repeat("1", 40)
+	h.Doc.Result = &board.Result{Tip: board.Tip{Commit: commit, Tree: commit}}
+	_, text, err := s.base(t.Context(), h)
+	if want := "It does not have what attempt 1 reported, commit 111111111111, which is not in this clone: it is in one on \"lb\"."; err != nil || text != want {
+		t.Errorf("base = %q, %v; want %q", text, err, want)
 	}
 }

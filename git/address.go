@@ -55,16 +55,31 @@ func (f *frozen) addresses(remote string) (fetch string, push []string) {
 	return urls[0], push
 }
 
-// rewritten returns an address as the settings url.TO.insteadOf or pushInsteadOf have it.
+// rewritten returns an address as the settings url.TO.insteadOf or pushInsteadOf have it, and whether one of them
+// fits. As git does, it takes all settings with one TO together, where the first of them is. The longest value that the
+// address begins with wins, which may be empty, and the first one of these.
 func (f *frozen) rewritten(url, setting string) (string, bool) {
-	from, to := "", ""
+	var bases []string
+	values := map[string][]string{}
 	for _, l := range f.lines {
 		base, ok := strings.CutSuffix(strings.TrimPrefix(l.key, "url."), setting)
-		if ok && strings.HasPrefix(l.key, "url.") && len(l.value) > len(from) && strings.HasPrefix(url, l.value) {
-			from, to = l.value, base
+		if !ok || !strings.HasPrefix(l.key, "url.") || l.empty { // git ends with an error if there is no value
+			continue
+		}
+		if _, found := values[base]; !found {
+			bases = append(bases, base)
+		}
+		values[base] = append(values[base], l.value)
+	}
+	from, to, found := "", "", false
+	for _, base := range bases {
+		for _, value := range values[base] {
+			if strings.HasPrefix(url, value) && (!found || len(value) > len(from)) {
+				from, to, found = value, base, true
+			}
 		}
 	}
-	return to + url[len(from):], from != ""
+	return to + url[len(from):], found
 }
 
 // remotes lists the names of the remote repositories.

@@ -77,7 +77,7 @@ func TestPush_local(t *testing.T) {
 				t.Errorf("Push to %s, accepted = %v, the hook: %v", text, err, ran)
 			}
 			os.Remove(canary)
-			sh(t, bare, "git update-ref -d refs/bossman/web-1/1")
+			sh(t, bare, "git update-ref -d "+git.SharedRef("refs/bossman/web-1/1", tip))
 		}
 	}
 }
@@ -121,11 +121,23 @@ func TestRemoteCommands_addresses(t *testing.T) {
 		"URL FILE:///srv":                    "",
 		"URL ./a:b":                          "./a:b",
 		"URL x":                              "x",
-		"URL https://example.org/x; MINE url./srv/.insteadOf https://example.org/":                                                          "/srv/x",
-		"URL https://example.org/x; MINE url./srv/.pushInsteadOf https://example.org/":                                                      "/srv/x",
-		"URL https://example.org/x; PUSH gh:x; MINE url./srv/.pushInsteadOf https://example.org/; MINE url./a/.insteadOf gh:":               "/a/x",
-		"URL gh:x; MINE url./a/.insteadOf g; MINE url./b/.insteadOf gh:; MINE url./c/.insteadOf gh":                                         "/b/x",
-		"URL gh:x; MINE url.g://.insteadOf gh:; MINE url./srv/.insteadOf g://":                                                              "",
+		"URL https://example.org/x; MINE url./srv/.insteadOf https://example.org/":                                            "/srv/x",
+		"URL https://example.org/x; MINE url./srv/.pushInsteadOf https://example.org/":                                        "/srv/x",
+		"URL https://example.org/x; PUSH gh:x; MINE url./srv/.pushInsteadOf https://example.org/; MINE url./a/.insteadOf gh:": "/a/x",
+		"URL gh:x; MINE url./a/.insteadOf g; MINE url./b/.insteadOf gh:; MINE url./c/.insteadOf gh":                           "/b/x",
+		"URL gh:x; MINE url.g://.insteadOf gh:; MINE url./srv/.insteadOf g://":                                                "",
+		"URL https://example.org/x; MINE url./srv/.insteadOf ''":                                                              "/srv/https://example.org/x",
+		"URL https://example.org/x; MINE url./srv/.pushInsteadOf ''":                                                          "/srv/https://example.org/x",
+		"URL https://example.org/x; MINE url./srv/.insteadOf ''; MINE url./a/.insteadOf https:":                               "/a///example.org/x",
+		"URL /x; MINE url.https://example.org.insteadOf ''":                                                                   "",
+		"URL /x; PUSH ''; MINE url.https://example.org.pushInsteadOf ''":                                                      "/x",
+		"URL /x; MINE url.A.insteadOf /X; MINE url./a.insteadOf X":                                                            "/x",
+		"URL gh:x; printf '[URL \"/A/\"]\nINSTEADOF=gh:\n' > ~/.gitconfig":                                                    "/A/x",
+		"URL gh:x; printf '[url \"\"]\ninsteadOf=gh:\n' > ~/.gitconfig":                                                       "x",
+		"URL gh:x; printf '[url]\ninsteadOf=gh:\n[url \"/a/\"]\ninsteadOf=gh:\n' > ~/.gitconfig":                              "/a/x",
+		// git takes the settings of one address together, and the first of equally long ones.
+		"URL gh:x; printf '[url \"/b/\"]\ninsteadOf=z\n[url \"/a/\"]\ninsteadOf=gh:\n[url \"/b/\"]\ninsteadOf=gh:\n' > ~/.gitconfig":        "/b/x",
+		"URL gh:x; printf '[url \"/b/\"]\npushInsteadOf=gh:\n[url \"/a/\"]\ninsteadOf=gh:\n[url \"/b/\"]\ninsteadOf=gh:\n' > ~/.gitconfig":  "/a/x /b/x",
 		"URL /a; git config --add remote.origin.url /b; git config --add remote.origin.url https://example.org/c":                           "/a /b",
 		"URL /a; git config --add remote.origin.url https://example.org/c; MINE url./srv/.pushInsteadOf https://example.org/":               "/a /srv/c",
 		"URL https://example.org/x; mkdir -p .git/remotes; echo 'URL: /srv' > .git/remotes/origin; git config remotes.origin 'other other'": "",
@@ -152,6 +164,21 @@ func TestRemoteCommands_addresses(t *testing.T) {
 			if local := strings.HasPrefix(url, "/") || strings.HasPrefix(url, "."); local && !slices.Contains(got, url) {
 				t.Errorf("%s: git uses %q", prepare, url)
 			}
+		}
+	}
+}
+
+// TestFetch_noValue: git refuses a setting without a value. It changes no address here.
+func TestFetch_noValue(t *testing.T) {
+	for _, name := range []string{"insteadOf", "pushInsteadOf"} {
+		r, dir, bare, _ := newClone(t)
+		sh(t, dir, `printf '[url "/srv/"]\n`+name+`\n' >> .git/config`)
+		all := func(string) bool { return true }
+		if got, err := r.FetchBranch(t.Context(), "origin", "main", all); err == nil && got != commitOf(t, bare, "main") {
+			t.Errorf("%s: FetchBranch = %s", name, got)
+		}
+		if err := r.Push(t.Context(), "origin", commitOf(t, dir, "main"), "refs/bossman/web-1/1", all); err == nil {
+			commitOf(t, bare, git.SharedRef("refs/bossman/web-1/1", commitOf(t, dir, "main")))
 		}
 	}
 }

@@ -195,15 +195,12 @@ func (r *Repo) valid(ctx context.Context, a Advance) error {
 	if !validRef("refs/heads/" + a.Branch) {
 		return fmt.Errorf("%.80q is no name of a branch", a.Branch)
 	}
-	for _, commit := range []string{a.New, a.Old} {
-		if commit == "" && a.New != "" {
-			return nil
-		}
-		if full, err := r.Commit(ctx, commit); err != nil {
-			return err
-		} else if full != commit {
-			return fmt.Errorf("%w: %.64q is not the full name of a commit", ErrNoCommit, commit)
-		}
+	commits := []string{a.New}
+	if a.Old != "" {
+		commits = append(commits, a.Old)
+	}
+	if _, err := r.trees(ctx, commits...); err != nil || a.Old == "" {
+		return err
 	}
 	in, err := r.Contains(ctx, a.New, a.Old)
 	if err == nil && !in {

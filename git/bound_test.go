@@ -38,7 +38,7 @@ func TestRun_pipes(t *testing.T) {
 			if commit, err := r.Commit(t.Context(), "HEAD"); err == nil {
 				t.Errorf("Commit = %s", commit)
 			}
-			if took := time.Since(began); took > 5*time.Second {
+			if took := time.Since(began); took > 15*time.Second {
 				t.Errorf("it took %v", took)
 			}
 		})
@@ -59,7 +59,7 @@ func TestRun_pipes(t *testing.T) {
 	r, dir := newRepo(t)
 	sh(t, dir, "mkfifo .mailmap; git config mailmap.file /dev/zero")
 	began := time.Now()
-	if at, err := r.CommitTime(t.Context(), "HEAD"); err != nil || time.Since(at) > time.Hour || time.Since(began) > 5*time.Second {
+	if at, err := r.CommitTime(t.Context(), "HEAD"); err != nil || time.Since(at) > time.Hour || time.Since(began) > 15*time.Second {
 		t.Errorf("CommitTime = %v, %v after %v", at, err, time.Since(began))
 	}
 }

@@ -41,6 +41,10 @@ type Candidate struct {
 	// Undone are tips that were in the target once and were undone, so that what they have is not
 	// there. They are not among Landed.
 	Undone []string
+	// Base is the commit from which Target and Tip went apart, if it is known.
+	Base string
+	// Shown is the commit since which reviewers were shown what the work changes; empty if that is not to be compared.
+	Shown string
 }
 
 // A Landing is a tip that is in a target in another form.
@@ -52,7 +56,7 @@ type Landing struct {
 // A Merged is what came of a candidate.
 type Merged struct {
 	// Commit is the new commit on top of the target; the target itself if Same is set, and empty if
-	// there are conflicts.
+	// there are conflicts or something is missing.
 	Commit string
 	// Tree is the tree of the commit.
 	Tree string
@@ -63,6 +67,9 @@ type Merged struct {
 	// Conflicts are the files that both have changed in different ways, sorted. A name may have any
 	// byte but NUL.
 	Conflicts []string
+	// Missing are files of the work, sorted, that would not get what reviewers were shown, though nothing else has
+	// changed them at the same place: the work, or a part of it, was in the target before, and was taken out.
+	Missing []string
 }
 
 // ErrUnrelated means that two commits have no common ancestor, so that nobody can tell what has
@@ -117,7 +124,7 @@ type merger struct {
 }
 
 func (r *Repo) merger(ctx context.Context, accept func(filter string) bool) (*merger, error) {
-	if v, err := installed(); err != nil {
+	if v, err := r.version(); err != nil {
 		return nil, err
 	} else if !v.has(mergeMinor) {
 		return nil, &OldError{Version: string(v), Needs: fmt.Sprintf("2.%d", mergeMinor)}
@@ -143,15 +150,13 @@ func (r *Repo) merger(ctx context.Context, accept func(filter string) bool) (*me
 }
 
 func (m *merger) candidate(ctx context.Context, c Candidate) (Merged, error) {
-	for _, commit := range []string{c.Target, c.Tip} {
-		if commit == "" && commit == c.Target {
-			continue
-		}
-		if full, err := m.Commit(ctx, commit); err != nil {
-			return Merged{}, err
-		} else if full != commit {
-			return Merged{}, fmt.Errorf("%w: %.64q is not the full name of a commit", ErrNoCommit, commit)
-		}
+	commits := []string{c.Tip}
+	if c.Target != "" {
+		commits = append(commits, c.Target)
+	}
+	trees, err := m.trees(ctx, commits...)
+	if err != nil {
+		return Merged{}, err
 	}
 	had, err := m.had(ctx, c)
 	if err != nil {
@@ -167,14 +172,12 @@ func (m *merger) candidate(ctx context.Context, c Candidate) (Merged, error) {
 	if err != nil || len(conflicts) > 0 {
 		return Merged{Conflicts: conflicts, Style: c.Style}, err
 	}
-	if c.Target != "" {
-		before, err := m.Repo.Tree(ctx, c.Target)
-		if err != nil {
-			return Merged{}, err
-		}
-		if tree == before {
-			return Merged{Commit: c.Target, Tree: tree, Same: true, Style: c.Style}, nil
-		}
+	missing, err := m.missing(ctx, c, had, tree)
+	if err != nil || len(missing) > 0 {
+		return Merged{Missing: missing, Tree: tree, Style: c.Style}, err
+	}
+	if c.Target != "" && tree == trees[1] {
+		return Merged{Commit: c.Target, Tree: tree, Same: true, Style: c.Style}, nil
 	}
 	switch c.Style {
 	case Rebase:
@@ -212,7 +215,7 @@ func (m *merger) had(ctx context.Context, c Candidate) (tips []string, err error
 	if c.Target == "" || len(c.Landed) == 0 {
 		return nil, nil
 	}
-	there, err := m.Only(ctx, c.Target, c.Tip)
+	there, work, err := m.apart(ctx, c.Target, c.Tip)
 	if err != nil {
 		return nil, err
 	}
@@ -226,14 +229,12 @@ func (m *merger) had(ctx context.Context, c Candidate) (tips []string, err error
 	if len(landed) == 0 {
 		return nil, nil
 	}
-	work, err := m.Only(ctx, c.Tip, c.Target)
-	if err != nil {
-		return nil, err
-	}
 	// What was undone is not in the target, though work may have landed that was built on it.
-	fork, err := m.Only(ctx, c.Tip, append([]string{c.Target}, c.Undone...)...)
-	if err != nil {
-		return nil, err
+	fork := work
+	if len(c.Undone) > 0 {
+		if fork, err = m.Only(ctx, c.Tip, append([]string{c.Target}, c.Undone...)...); err != nil {
+			return nil, err
+		}
 	}
 	parents, err := m.parents(ctx, landed, c.Target)
 	if err != nil {
@@ -302,10 +303,13 @@ func (m *merger) explain(ctx context.Context, err error, ours, theirs string) er
 	case failed == nil && !related:
 		return ErrUnrelated
 	case m.partial():
-		return &HistoryError{"this clone is partial, and does not have all objects that the merge needs: run git fetch --refetch --no-filter, or land from a full clone", err}
+		return &HistoryError{"this clone is partial, and does not have all objects that the merge needs: " + refetch, err}
 	}
 	return err
 }
+
+// refetch says how a partial clone gets everything, and goes on to: without the setting the next fetch leaves nothing out.
+const refetch = "run git config --unset remote.origin.partialclonefilter and then git fetch --refetch, or land from a full clone"
 
 // partial reports whether the clone leaves out objects until they are needed.
 func (r *Repo) partial() bool {

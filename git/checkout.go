@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -213,10 +214,11 @@ func (r *Repo) openPlain(path string) (*os.Root, error) {
 // and those that are not there would stay away. A checkout skips those again that are outside a
 // sparse checkout.
 func (r *Repo) unhide(ctx context.Context) error {
-	f, err := r.flagged(ctx, nil)
+	staged, err := r.staged(ctx, nil)
 	if err != nil {
 		return err
 	}
+	f := r.flagged(staged)
 	lines := f.flags()
 	lines["--no-skip-worktree"] += f.absent
 	lines["--index-info"] = f.set
@@ -266,6 +268,9 @@ func (r *Repo) fill(ctx context.Context, accept func(filter string) bool, refs [
 	_, err = r.write(ctx, call{args: args, set: set, memory: memory}, refs...)
 	if err != nil && ctx.Err() == nil {
 		err = refusal(err, refused)
+		if _, ok := errors.AsType[*Error](err); ok && strings.Contains(err.Error(), "promisor remote") && r.partial() {
+			err = &HistoryError{"this clone is partial, and does not have all files of the commit: " + refetch, err}
+		}
 	}
 	return err
 }
@@ -301,17 +306,17 @@ func (r *Repo) commitTree(ctx context.Context, tree string, parents []string, me
 // identity returns the variables that name Bossman as an author, if git's configuration names
 // nobody.
 func (r *Repo) identity(ctx context.Context) ([]string, error) {
+	f, err := r.now(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, key := range []string{"user.name", "user.email"} {
-		_, err := r.git(ctx, "config", "--get", key)
-		if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 {
+		if !slices.ContainsFunc(f.lines, func(l line) bool { return l.key == key }) {
 			host, _ := os.Hostname()
 			return []string{
 				"GIT_AUTHOR_NAME=Bossman", "GIT_AUTHOR_EMAIL=bossman@" + host,
 				"GIT_COMMITTER_NAME=Bossman", "GIT_COMMITTER_EMAIL=bossman@" + host,
 			}, nil
-		}
-		if err != nil {
-			return nil, err
 		}
 	}
 	return nil, nil

@@ -92,6 +92,21 @@ func (r *Repo) Only(ctx context.Context, in string, notIn ...string) (map[string
 	return set, err
 }
 
+// apart returns the commits that are in the history of one of two commits and not in that of the other.
+func (r *Repo) apart(ctx context.Context, left, right string) (onlyLeft, onlyRight map[string]bool, err error) {
+	out, err := r.run(ctx, call{args: []string{"rev-list", "--left-right", "--end-of-options", left + "..." + right}})
+	onlyLeft, onlyRight = map[string]bool{}, map[string]bool{}
+	for line := range strings.Lines(out) {
+		line = strings.TrimSpace(line)
+		if commit, ok := strings.CutPrefix(line, "<"); ok {
+			onlyLeft[commit] = true
+		} else {
+			onlyRight[strings.TrimPrefix(line, ">")] = true
+		}
+	}
+	return onlyLeft, onlyRight, err
+}
+
 // A lineage is some commits with their parents.
 type lineage struct {
 	order []string // parents first
@@ -187,6 +202,36 @@ func (r *Repo) LastChange(ctx context.Context, commit string) (string, error) {
 func (r *Repo) Tree(ctx context.Context, commit string) (string, error) {
 	out, err := r.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{tree}")
 	return strings.TrimSpace(out), err
+}
+
+// trees returns the trees of some commits. It is ErrNoCommit if one of them is not the full name of a commit.
+func (r *Repo) trees(ctx context.Context, commits ...string) ([]string, error) {
+	var in strings.Builder
+	for _, commit := range commits {
+		if !IsObject(commit) {
+			return nil, fmt.Errorf("%w: %.64q is not the full name of a commit", ErrNoCommit, commit)
+		}
+		fmt.Fprintf(&in, "%s\n%s^{tree}\n", commit, commit)
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxRead)
+	defer cancel()
+	out, err := r.run(ctx, call{args: []string{"cat-file", "--batch-check=%(objectname) %(objecttype)"}, stdin: in.String()})
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	trees := make([]string, len(commits))
+	for n, commit := range commits {
+		if len(lines) != 2*len(commits) || lines[2*n] != commit+" commit" {
+			return nil, fmt.Errorf("%w: %s", ErrNoCommit, commit)
+		}
+		tree, ok := strings.CutSuffix(lines[2*n+1], " tree")
+		if !ok {
+			return nil, fmt.Errorf("the files of commit %s are not in this clone", Short(commit))
+		}
+		trees[n] = tree
+	}
+	return trees, nil
 }
 
 // Trailer returns the value of a trailer of a commit's message, empty if it has none.

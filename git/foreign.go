@@ -38,7 +38,7 @@ func (r *Repo) leads(trees []string) bool {
 // temporary are the directories for temporary files that a path is not in: agents in a sandbox
 // mostly may write there, too.
 func temporary(path string) []string {
-	return slices.DeleteFunc([]string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm"}, func(dir string) bool { return within(path, []string{dir}, nil) })
+	return slices.DeleteFunc([]string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm"}, func(dir string) bool { return sights{}.within(path, []string{dir}, nil) })
 }
 
 // claimant returns the common git directory of a repository that has the top of the worktree as one
@@ -46,6 +46,11 @@ func temporary(path string) []string {
 // such worktrees: in the repository, and in REPO.worktrees beside it.
 func (r *Repo) claimant() string {
 	for common := range around(r.Root) {
+		if r.Of(common) && r.Dir != common { // as is usual: then no other entry need be read
+			if root, ok := linkedRoot(r.Dir); ok && same(root, r.Root) {
+				return common
+			}
+		}
 		if slices.ContainsFunc((&Repo{Common: common}).linked(), func(root string) bool { return same(root, r.Root) }) {
 			return common
 		}

@@ -168,7 +168,7 @@ func (r *Repo) writableByAgents() func(file string) bool {
 // files, or write other refs and logs than it is told to, is about the real directory, or names a program that nobody has accepted.
 func (l line) left() bool {
 	switch l.key {
-	case "core.worktree", "core.bare", "extensions.worktreeconfig", "core.alternaterefscommand":
+	case "core.worktree", "core.bare", "extensions.worktreeconfig", "core.alternaterefscommand", "blame.ignorerevsfile":
 		return true
 	}
 	return includes(l.key) || l.updates() || strings.HasPrefix(l.key, "hook.") ||

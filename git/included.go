@@ -1,6 +1,7 @@
 package git
 
 import (
+	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -91,6 +92,7 @@ const maxSteps = 1000
 // passes reports whether a part of a path, or of a symbolic link on its way, is a file or a
 // directory in one of the trees, and not in one of the directories own. It need not be there.
 func passes(path string, trees, own []string) bool {
+	seen := sights{} // the same directories are asked about for each part
 	volume := filepath.VolumeName(path)
 	at, rest := volume+string(filepath.Separator), path[len(volume):]
 	for range maxSteps {
@@ -106,7 +108,7 @@ func passes(path string, trees, own []string) bool {
 			continue
 		}
 		next := filepath.Join(at, name)
-		if within(next, trees, own) {
+		if seen.within(next, trees, own) {
 			return true
 		}
 		target, err := os.Readlink(next)
@@ -123,10 +125,28 @@ func passes(path string, trees, own []string) bool {
 	return true
 }
 
+// sights are files as they were when they were first looked at, nil where there is none.
+type sights map[string]fs.FileInfo
+
+func (s sights) at(path string) fs.FileInfo {
+	info, ok := s[path]
+	if !ok {
+		info, _ = os.Stat(path)
+		s[path] = info
+	}
+	return info
+}
+
 // within reports whether a path is below one of the trees, and not in one of the directories own.
-func within(path string, trees, own []string) bool {
+func (s sights) within(path string, trees, own []string) bool {
 	is := func(dirs []string) bool {
-		return slices.ContainsFunc(dirs, func(dir string) bool { return dir == path || same(dir, path) })
+		return slices.ContainsFunc(dirs, func(dir string) bool {
+			if dir == path {
+				return true
+			}
+			a, b := s.at(dir), s.at(path)
+			return a != nil && b != nil && os.SameFile(a, b)
+		})
 	}
 	for {
 		if is(own) {

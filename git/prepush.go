@@ -146,15 +146,16 @@ func (h prePush) install() (dir string, remove func(), err error) {
 	if dir, err = os.MkdirTemp(all, privateHooks); err != nil {
 		return "", nil, err
 	}
-	hook, top := h.path, filepath.Join(dir, "files")
+	hook, top, path := h.path, filepath.Join(dir, "files"), ""
 	if h.text != "" {
 		name, err := filepath.Rel(h.top, h.path)
 		if err != nil {
 			return "", nil, errors.Join(err, os.RemoveAll(dir))
 		}
 		hook = filepath.Join(top, name)
+		path = "PATH=" + quote(os.Getenv("PATH")) + "\n" // it may call programs of the project, as a check may
 	}
-	script := "#!/bin/sh\nexec '" + strings.ReplaceAll(filepath.ToSlash(hook), "'", `'\''`) + "' \"$@\"\n"
+	script := "#!/bin/sh\n" + path + "exec " + quote(filepath.ToSlash(hook)) + " \"$@\"\n"
 	err = os.WriteFile(filepath.Join(dir, "pre-push"), []byte(script), 0o700)
 	for name, file := range h.files {
 		path := filepath.Join(top, filepath.FromSlash(name))
@@ -165,3 +166,6 @@ func (h prePush) install() (dir string, remove func(), err error) {
 	}
 	return dir, func() { _ = os.RemoveAll(dir) }, nil
 }
+
+// quote returns a word for sh.
+func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

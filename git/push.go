@@ -55,9 +55,8 @@ func (e *RemoteError) Unwrap() error { return e.err }
 // maxWords bounds the words of a RemoteError.
 const maxWords = 1000
 
-// Push makes a ref of a remote repository name a commit: refs/heads/main, or one below refs/bossman.
-// A branch is never forced: the commit has to have what the branch names there. What is below refs/bossman is
-// one attempt's, whose last report counts, and replaces what an earlier one has put there. The error is a *RemoteError
+// Push makes a ref of a remote repository name a commit: refs/heads/main, or one below refs/bossman, whose name there is that
+// of SharedRef. Nothing is forced: the commit has to have what the ref names there. The error is a *RemoteError
 // if the push did not succeed; after another one, such as that of the context, nobody knows whether it did.
 //
 // The user's own credential helpers run, and, other than everywhere else, the hook pre-push. What RemoteCommands
@@ -66,13 +65,13 @@ func (r *Repo) Push(ctx context.Context, remote, commit, ref string, accept func
 	if !IsObject(commit) || !validRef(ref) || !strings.HasPrefix(ref, "refs/heads/") && !strings.HasPrefix(ref, "refs/bossman/") {
 		return fmt.Errorf("%.80q is not the name of a commit, or %.80q not that of a ref that is pushed", commit, ref)
 	}
-	spec := commit + ":" + ref
-	if strings.HasPrefix(ref, "refs/bossman/") {
-		spec = "+" + spec
-	}
 	tracking := strings.Replace(ref, "refs/heads/", "refs/remotes/"+remote+"/", 1)
 	old := r.Ref(tracking)
-	elsewhere, err := r.push(ctx, remote, accept, []string{"--no-force-with-lease"}, spec)
+	to := ref
+	if tracking == ref {
+		to = SharedRef(ref, commit)
+	}
+	elsewhere, err := r.push(ctx, remote, accept, []string{"--no-force-with-lease"}, commit+":"+to)
 	if err != nil {
 		return err
 	}
@@ -178,25 +177,36 @@ func (r *Repo) FetchBranch(ctx context.Context, remote, branch string, accept fu
 	return "", err
 }
 
-// FetchRef fetches a ref of a remote repository into the ref of the same name, and reports whether
-// there is one. It is an error if the ref here has something else already.
-func (r *Repo) FetchRef(ctx context.Context, remote, ref string, accept func(command string) bool) (bool, error) {
+// FetchRef fetches a state that Push has pushed into its ref here, and reports whether it is there. The commit is that of the
+// state, or what Short leaves of it; what the remote repository has of another board is left there. It is an error if the ref here
+// has something else already.
+func (r *Repo) FetchRef(ctx context.Context, remote, ref, commit string, accept func(command string) bool) (bool, error) {
 	if !validRef(ref) || !strings.HasPrefix(ref, "refs/bossman/") {
 		return false, fmt.Errorf("%.80q is no name of a ref that is fetched", ref)
 	}
 	if err := r.CanSet(ref); err != nil {
 		return false, err
 	}
-	commit, err := r.fetch(ctx, remote, fetching, accept, ref)
-	if err != nil || commit == "" {
-		return false, err
+	got := ""
+	for _, from := range []string{SharedRef(ref, commit), ref} { // older versions push it under the name that it has here
+		if Short(commit) == "" || !validRef(from) {
+			continue
+		}
+		there, err := r.fetch(ctx, remote, fetching, accept, from)
+		if err != nil {
+			return false, err
+		}
+		if strings.HasPrefix(there, commit) {
+			got = there
+			break
+		}
 	}
 	old := r.Ref(ref)
-	if old == commit {
-		return true, nil
+	if got == "" || got == old {
+		return got != "", nil
 	}
 	if old != "" {
-		newer, err := r.Contains(ctx, commit, old)
+		newer, err := r.Contains(ctx, got, old)
 		if err != nil {
 			return false, err
 		}
@@ -204,7 +214,7 @@ func (r *Repo) FetchRef(ctx context.Context, remote, ref string, accept func(com
 			return false, fmt.Errorf("%q has something else here than at remote %.80q", ref, remote)
 		}
 	}
-	err = r.SetRef(ctx, ref, commit, cmp.Or(old, strings.Repeat("0", len(commit))))
+	err := r.SetRef(ctx, ref, got, cmp.Or(old, strings.Repeat("0", len(got))))
 	return err == nil, err
 }
 

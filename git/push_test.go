@@ -38,6 +38,7 @@ func remoteKind(err error) (git.RemoteKind, string) {
 func TestPush(t *testing.T) {
 	r, dir, bare, other := newClone(t)
 	tip := commitOf(t, dir, "main")
+	first := tip
 	push := func(ref string) error { return r.Push(t.Context(), "origin", tip, ref, origin) }
 	for range 2 { // also if it is there already
 		if err := push("refs/bossman/web-1/1"); err != nil {
@@ -73,12 +74,12 @@ func TestPush(t *testing.T) {
 	}
 	o := find(t, other)
 	for ref, want := range map[string]bool{"refs/bossman/web-1/1": true, "refs/bossman/web-2/1": false} {
-		if got, err := o.FetchRef(t.Context(), "origin", ref, origin); got != want || err != nil || (o.Ref(ref) != "") != want {
+		if got, err := o.FetchRef(t.Context(), "origin", ref, first, origin); got != want || err != nil || (o.Ref(ref) != "") != want {
 			t.Errorf("FetchRef(%s) = %v, %v", ref, got, err)
 		}
 	}
 	sh(t, other, "git update-ref refs/bossman/web-1/1 $(git commit-tree -m other HEAD^{tree})")
-	if _, err := o.FetchRef(t.Context(), "origin", "refs/bossman/web-1/1", origin); err == nil {
+	if _, err := o.FetchRef(t.Context(), "origin", "refs/bossman/web-1/1", first, origin); err == nil {
 		t.Error("FetchRef has overwritten a ref")
 	}
 	for _, bad := range []string{"none", "--all", "../origin.git", ""} {
@@ -276,4 +277,52 @@ func TestFetchBranch_atOnce(t *testing.T) {
 	}
 	close(over)
 	wg.Wait()
+}
+
+// Several boards push states of tasks with the same id to one remote repository: neither replaces or gets the other's.
+func TestPush_twoBoards(t *testing.T) {
+	r, dir, bare, other := newClone(t)
+	o := find(t, other)
+	const ref = "refs/bossman/web-1/1"
+	mine := commitOf(t, dir, "main")
+	sh(t, other, "echo other > other; git add other; git commit -qm other")
+	theirs := commitOf(t, other, "main")
+	for commit, repo := range map[string]*git.Repo{mine: r, theirs: o} {
+		if err := repo.Push(t.Context(), "origin", commit, ref, origin); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, commit := range []string{mine, theirs} {
+		if got := commitOf(t, bare, git.SharedRef(ref, commit)); got != commit {
+			t.Errorf("%s is %s, want %s", git.SharedRef(ref, commit), got, commit)
+		}
+	}
+	laptop := filepath.Join(filepath.Dir(dir), "laptop")
+	sh(t, filepath.Dir(dir), "git clone -q --no-local origin.git laptop")
+	l := find(t, laptop)
+	if got, err := l.FetchRef(t.Context(), "origin", ref, git.Short(mine), origin); !got || err != nil || l.Ref(ref) != mine {
+		t.Errorf("FetchRef = %v, %v, and has %s, want %s", got, err, l.Ref(ref), mine)
+	}
+	// As older versions push it: only the commit that is looked for.
+	sh(t, bare, "git update-ref refs/bossman/web-2/1 "+theirs)
+	for _, x := range []struct {
+		commit string
+		want   bool
+	}{{mine, false}, {"", false}, {theirs, true}} {
+		if got, err := l.FetchRef(t.Context(), "origin", "refs/bossman/web-2/1", x.commit, origin); got != x.want || err != nil || (l.Ref("refs/bossman/web-2/1") != "") != x.want {
+			t.Errorf("FetchRef of %q = %v, %v, want %v", x.commit, got, err, x.want)
+		}
+	}
+}
+
+func TestParseState(t *testing.T) {
+	const commit = "0123456789abcdef0123456789abcdef01234567"
+	for name, want := range map[string]int{
+		"web-1/2": 2, "web-1/2-0123456789ab": 2, "web-1/2-end": 0, "web-1/2-0123456789ac": 0, "web-1/2-unmerged-0123456789ab": 0, "web-1": 0, "web-1/": 0,
+	} {
+		task, attempt, ok := git.ParseState(name, commit)
+		if ok != (want > 0) || ok && (attempt != want || task != "web-1") {
+			t.Errorf("ParseState(%s) = %s, %d, %v", name, task, attempt, ok)
+		}
+	}
 }

@@ -63,6 +63,60 @@ func (r *Repo) Made(branch string) (at time.Time) {
 	return at
 }
 
+// MadeHere returns the commits that were made in a worktree, and when, by the log of HEAD, but for those that were amended. Refs may have them.
+func (r *Repo) MadeHere() map[string]time.Time { return madeBy(r.headLog()) }
+
+// MadeOn returns the commits that were made on a branch, and when, by its log, but for those that were amended. The branch may have been
+// put back since.
+func (r *Repo) MadeOn(branch string) map[string]time.Time {
+	if !validRef("refs/heads/" + branch) {
+		return nil
+	}
+	return madeBy(readLog(filepath.Join(r.Common, "logs", "refs", "heads", filepath.FromSlash(branch))))
+}
+
+func madeBy(log iter.Seq[change]) map[string]time.Time {
+	made := map[string]time.Time{}
+	for c := range log {
+		if strings.HasPrefix(c.why, "commit (amend)") {
+			delete(made, c.from)
+		}
+		if makes(c.why) && !strings.HasPrefix(c.why, "bossman: ") {
+			made[c.to] = c.at
+		}
+	}
+	return made
+}
+
+// Independent returns those of some commits that are not in the history of another one of them.
+func (r *Repo) Independent(ctx context.Context, commits []string) ([]string, error) {
+	if len(commits) < 2 {
+		return commits, nil
+	}
+	out, err := r.git(ctx, append([]string{"merge-base", "--independent", "--end-of-options"}, commits...)...)
+	return strings.Fields(out), err
+}
+
+// A Stash is what was put away with git stash.
+type Stash struct {
+	// Commit has the files, and Branch was checked out; empty if there was none.
+	Commit, Branch string
+	At             time.Time
+}
+
+// Stashes lists what is put away with git stash in all worktrees, oldest first.
+func (r *Repo) Stashes() (list []Stash) {
+	for c := range readLog(filepath.Join(r.Common, "logs", "refs", "stash")) {
+		_, on, _ := strings.Cut(c.why, "n ") // "WIP on main: …", "On main: …"
+		branch, _, _ := strings.Cut(on, ": ")
+		if branch == "(no branch)" {
+			branch = ""
+		}
+		list = append(list, Stash{c.to, branch, c.at})
+	}
+	return list
+}
+
 // Detached returns the commits that were made in a worktree and were checked out without a branch when
 // something else was, or are now, and when they were made, by the log of HEAD. Refs may have them.
 func (r *Repo) Detached() map[string]time.Time {
@@ -185,11 +239,24 @@ func arrives(path, message string) bool {
 // new name, nil if there is none.
 func (r *Repo) Left(branch string) *Repo {
 	for _, w := range r.Worktrees() {
-		for c := range w.headLog() {
-			if strings.HasPrefix(c.why, "checkout: moving from "+branch+" to ") || strings.HasPrefix(c.why, "Branch: renamed refs/heads/"+branch+" to ") {
-				return w
-			}
+		if w.left(branch) {
+			return w
 		}
 	}
 	return nil
+}
+
+// HadBranch reports whether a branch is checked out in a worktree, or was, by the log of HEAD.
+func (r *Repo) HadBranch(branch string) bool {
+	head, err := r.Head()
+	return err == nil && head.Branch == branch || r.left(branch)
+}
+
+func (r *Repo) left(branch string) bool {
+	for c := range r.headLog() {
+		if strings.HasPrefix(c.why, "checkout: moving from "+branch+" to ") || strings.HasPrefix(c.why, "Branch: renamed refs/heads/"+branch+" to ") {
+			return true
+		}
+	}
+	return false
 }

@@ -3,7 +3,9 @@ package git_test
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 )
 
 // TestFetched: what was pulled is told from what was made here.
@@ -100,6 +102,47 @@ func TestDetached(t *testing.T) {
 		}
 		if inRefs, err := r.InRefs(t.Context(), c); err != nil || inRefs != in {
 			t.Errorf("InRefs(%s) = %v, %v; want %v", c, inRefs, err, in)
+		}
+	}
+}
+
+// TestMadeOn: the log of a branch has the commits that were made on it, also after it was put back, but not what was amended; of several commits
+// those are independent that no other one contains.
+func TestMadeOn(t *testing.T) {
+	r, dir := newRepo(t)
+	commit := func(options string) string {
+		return sh(t, dir, "git commit -q --allow-empty "+options+" && git rev-parse HEAD")
+	}
+	sh(t, dir, "git branch -M main")
+	commit("-m before")
+	sh(t, dir, "git checkout -q -b feat")
+	below := commit("-m below")
+	old := commit("-m old")
+	back := commit("--amend -m back")
+	sh(t, dir, "git reset -q --hard HEAD~1")
+	tip := commit("-m tip")
+	sh(t, dir, "git checkout -q main")
+	for _, got := range []map[string]time.Time{r.MadeOn("feat"), r.MadeHere()} {
+		for _, c := range []string{below, back, tip} {
+			if got[c].IsZero() {
+				t.Errorf("the commits that were made are %v, want %s among them", got, c)
+			}
+		}
+		if !got[old].IsZero() {
+			t.Errorf("the commits that were made are %v, want %s not among them", got, old)
+		}
+	}
+	if got := r.MadeOn("nothing"); len(got) > 0 {
+		t.Errorf("MadeOn(nothing) = %v", got)
+	}
+	got, err := r.Independent(t.Context(), []string{below, back, tip})
+	slices.Sort(got)
+	if want := slices.Sorted(slices.Values([]string{back, tip})); err != nil || !slices.Equal(got, want) {
+		t.Errorf("Independent = %v, %v; want %v", got, err, want)
+	}
+	for branch, want := range map[string]bool{"main": true, "feat": true, "nothing": false} {
+		if got := r.HadBranch(branch); got != want {
+			t.Errorf("HadBranch(%s) = %v, want %v", branch, got, want)
 		}
 	}
 }

@@ -24,6 +24,16 @@ func (r *Repo) Remote() string {
 	return first
 }
 
+// RemoteAt is Remote for the remote of a name.
+func (r *Repo) RemoteAt(remote string) string {
+	for key, value := range r.settings("config") {
+		if key == "remote."+remote+".url" {
+			return RemoteName(value, r.Common)
+		}
+	}
+	return ""
+}
+
 // RemoteName returns what the URLs of one remote repository have in common: the host and
 // the path, such as github.com/acme/web. It has no scheme, credentials, port or .git. A
 // path on this machine is relative to base, and its name begins with a slash.

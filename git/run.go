@@ -40,29 +40,33 @@ func (e *OldError) Error() string {
 var known sync.Map
 
 // Installed returns ErrNoGit if there is no git, and an *OldError if it is too old.
-func Installed() error {
-	v, err := installed()
+func Installed() error { return (*Repo)(nil).installed() }
+
+func (r *Repo) installed() error {
+	v, err := r.version()
 	if err == nil && !v.has(32) {
 		err = &OldError{Version: string(v)}
 	}
 	return err
 }
 
-// installed returns the version of the git in the PATH.
-func installed() (version, error) {
-	path, err := exec.LookPath("git")
+// version returns the version of git.
+func (r *Repo) version() (version, error) {
+	g, err := r.program()
 	if err != nil {
-		return "", ErrNoGit
+		return "", err
 	}
-	if v, ok := known.Load(path); ok {
+	if v, ok := known.Load(g.program); ok {
 		return v.(version), nil
 	}
-	out, err := exec.Command(path, "version").Output()
+	cmd := exec.Command(g.program, "version")
+	cmd.Env = append(os.Environ(), g.path)
+	out, err := cmd.Output()
 	if err != nil {
 		return "", fmt.Errorf("git version: %w", err)
 	}
 	v := version(strings.TrimSpace(strings.TrimPrefix(string(out), "git version ")))
-	known.Store(path, v)
+	known.Store(g.program, v)
 	return v, nil
 }
 
@@ -173,7 +177,7 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 }
 
 // usable returns an error if git must not run in the repository.
-func (r *Repo) usable() error { return cmp.Or(Installed(), r.there(), r.look()) }
+func (r *Repo) usable() error { return cmp.Or(r.installed(), r.there(), r.look()) }
 
 // start runs git.
 func (r *Repo) start(ctx context.Context, c call, env []string) (string, error) {
@@ -181,9 +185,13 @@ func (r *Repo) start(ctx context.Context, c call, env []string) (string, error) 
 	for _, s := range c.config {
 		options = append(options, "-c", s)
 	}
-	cmd := exec.Command("git", append(options, c.args...)...)
+	g, err := r.program()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command(g.program, append(options, c.args...)...)
 	cmd.Dir = r.Root
-	cmd.Env = slices.Concat(env, c.env, c.set.env())
+	cmd.Env = slices.Concat(env, []string{g.path}, c.env, c.set.env())
 	cmd.Stdin = strings.NewReader(c.stdin)
 	cmd.WaitDelay = killDelay
 	out, complaints := &limited{limit: cmp.Or(c.first, maxOutput)}, &limited{limit: maxErrors, tail: true}
@@ -191,7 +199,7 @@ func (r *Repo) start(ctx context.Context, c call, env []string) (string, error) 
 	proc.LimitMemory(cmd, max(c.memory, r.readMemory()))
 	ctx, stop := r.watched(ctx)
 	defer stop()
-	err := ctx.Err()
+	err = ctx.Err()
 	var tree *proc.Tree
 	if err == nil {
 		tree, err = proc.Start(cmd)

@@ -167,6 +167,9 @@ func (f *frozen) cutFile(cut map[string]bool) (string, error) {
 	return path, put(path, text)
 }
 
+// Whole returns a *HistoryError if history is cut behind a commit.
+func (r *Repo) Whole(ctx context.Context, commit string) error { return r.unknown(ctx, "", commit) }
+
 // unknown returns a *HistoryError if history is cut at one of the commits that are reachable from some and not
 // from another one: what lies behind them is not known.
 func (r *Repo) unknown(ctx context.Context, notFrom string, from ...string) error {

@@ -93,11 +93,18 @@ func (r *Repo) text(ctx context.Context, commit, path string) (string, error) {
 // hunkHead is the first line of a hunk: lines of the old file, of the new one, and a line above them.
 var hunkHead = regexp.MustCompile(`^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(?: (.*))?\n$`)
 
-// applied applies a patch to a text. ok is false if the patch does not fit, or has anything else than hunks.
+// noNewline is what git says below the last line of a file, if that has no newline.
+const noNewline = "\\ No newline at end of file\n"
+
+// applied applies a patch to a text. ok is false if the patch does not fit, or has anything else than hunks. It takes a
+// patch by its letters, as somebody who reads it: each line that it shows is a line of the file.
 func applied(old, patch string) (made string, added, removed int, ok bool) {
 	lines, rest := slices.Collect(strings.Lines(old)), slices.Collect(strings.Lines(patch))
 	var out []string
 	at := 0
+	if patch != "" && !strings.HasSuffix(patch, "\n") {
+		return "", 0, 0, false
+	}
 	for len(rest) > 0 {
 		head := hunkHead.FindStringSubmatch(rest[0])
 		if head == nil || !strings.Contains(old, strings.TrimRight(head[5], "\uFFFD ")) { // a character may be cut off
@@ -115,7 +122,7 @@ func applied(old, patch string) (made string, added, removed int, ok bool) {
 				return "", 0, 0, false
 			}
 			kind, line := rest[0][0], rest[0][1:]
-			if rest = rest[1:]; len(rest) > 0 && rest[0][0] == '\\' { // no newline at the end
+			if rest = rest[1:]; len(rest) > 0 && rest[0] == noNewline {
 				line, rest = strings.TrimSuffix(line, "\n"), rest[1:]
 			}
 			if kind == ' ' || kind == '-' {
@@ -141,7 +148,13 @@ func applied(old, patch string) (made string, added, removed int, ok bool) {
 			}
 		}
 	}
-	return strings.Join(append(out, lines[at:]...), ""), added, removed, true
+	out = append(out, lines[at:]...)
+	for n, line := range out {
+		if n < len(out)-1 && !strings.HasSuffix(line, "\n") { // only the last one may have none
+			return "", 0, 0, false
+		}
+	}
+	return strings.Join(out, ""), added, removed, true
 }
 
 // span returns how many lines are before a hunk, and how many it has.

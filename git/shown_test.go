@@ -1,6 +1,10 @@
 package git_test
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -106,9 +110,86 @@ func FuzzApplied(f *testing.F) {
 	f.Add("1\n2\n3\n", "@@ -2 +2,2 @@ 1\n-2\n+x\n+y\n")
 	f.Add("", "@@ -0,0 +1 @@\n+1\n\\ No newline at end of file\n")
 	f.Add("1", "@@ -1 +0,0 @@\n-1\n\\ No newline at end of file\n")
+	f.Add("", "@@ -0,0 +1,2 @@\n+a // b\n\\\n+c\n")
+	f.Add("1\n2\n", "@@ -1,2 +1,2 @@\n 1\n\\ No newline at end of file\n-2\n+3\n")
 	f.Fuzz(func(t *testing.T, old, patch string) {
-		if made, added, removed, ok := git.Applied(old, patch); ok && (added < 0 || removed < 0 || len(made) > len(old)+len(patch)) {
+		made, added, removed, ok := git.Applied(old, patch)
+		if ok && (added < 0 || removed < 0 || len(made) > len(old)+len(patch)) {
 			t.Errorf("Applied(%q, %q) = %q, %d, %d", old, patch, made, added, removed)
 		}
+		if line, all := shownLines(patch, made); ok && !all {
+			t.Errorf("Applied(%q, %q) = %q, which does not have the line %q", old, patch, made, line)
+		}
 	})
+}
+
+// shownLines reports whether a file has the lines of its new side that a patch shows, in their order, or returns the
+// first that it does not have.
+func shownLines(patch, made string) (string, bool) {
+	lines := slices.Collect(strings.Lines(made))
+	for line := range strings.Lines(patch) {
+		if line[0] != '+' && line[0] != ' ' {
+			continue
+		}
+		n := slices.IndexFunc(lines, func(l string) bool { return strings.TrimSuffix(l, "\n") == strings.TrimSuffix(line[1:], "\n") })
+		if n < 0 {
+			return line, false
+		}
+		lines = lines[n+1:]
+	}
+	return "", true
+}
+
+// Patches that git makes apply, and with a note "no newline" at another place they do not.
+func TestApplied_git(t *testing.T) {
+	const files = 200
+	r, dir := newRepo(t)
+	rnd := rand.New(rand.NewPCG(1, 2))
+	texts := [2][files]string{}
+	write := func(side int) {
+		for n := range files {
+			var b strings.Builder
+			for range rnd.IntN(12) {
+				b.WriteString([]string{"a", "b", "\\ No newline at end of file", "+", "-", "", " x", "@@ -1 +1 @@", "c\r"}[rnd.IntN(9)] + "\n")
+			}
+			text := b.String()
+			if rnd.IntN(2) == 0 {
+				text = strings.TrimSuffix(text, "\n")
+			}
+			texts[side][n] = text
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("f%03d", n)), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sh(t, dir, "git add . && git commit -q --allow-empty -m x")
+	}
+	write(0)
+	base := sh(t, dir, "git rev-parse HEAD")
+	write(1)
+	list, _, err := r.Diff(t.Context(), base, sh(t, dir, "git rev-parse HEAD"), git.DiffLimit{Files: files, Patch: 1 << 20, All: 1 << 24})
+	if err != nil || len(list) < files/2 {
+		t.Fatalf("Diff = %d files, %v", len(list), err)
+	}
+	for _, d := range list {
+		var n int
+		if _, err := fmt.Sscanf(d.Path, "f%d", &n); err != nil {
+			t.Fatal(err)
+		}
+		old, new := texts[0][n], texts[1][n]
+		if d.Kind != "M" {
+			continue
+		}
+		if made, added, removed, ok := git.Applied(old, d.Patch); !ok || made != new || added != d.Added || removed != d.Removed {
+			t.Errorf("Applied(%q, %q) = %q, %d, %d, %v; want %q, %d, %d", old, d.Patch, made, added, removed, ok, new, d.Added, d.Removed)
+		}
+		lines := slices.Collect(strings.Lines(d.Patch))
+		for at := 1; at <= len(lines); at++ {
+			for _, note := range []string{"\\ No newline at end of file\n", "\\\n", "\\ no newline\n"} {
+				told := strings.Join(slices.Insert(slices.Clone(lines), at, note), "")
+				if made, _, _, ok := git.Applied(old, told); ok && made == new {
+					t.Errorf("Applied(%q, %q) made the new file", old, told)
+				}
+			}
+		}
+	}
 }

@@ -66,10 +66,11 @@ func (r *Repo) snapshot(ctx context.Context, how snapping, depth int) (Snapshot,
 		return Snapshot{}, err
 	}
 	env := []string{"GIT_INDEX_FILE=" + index}
-	links, err := r.links(ctx, env)
+	staged, err := r.staged(ctx, env)
 	if err != nil {
 		return Snapshot{}, err
 	}
+	links := linksIn(staged)
 	filters, err := r.filters(ctx)
 	if err != nil {
 		return Snapshot{}, err
@@ -80,7 +81,7 @@ func (r *Repo) snapshot(ctx context.Context, how snapping, depth int) (Snapshot,
 		set = append(set, setting{"core.ignoreCase", "false"})
 	}
 	env = append(env, set.env()...)
-	if err := r.clearFlags(ctx, env); err != nil {
+	if err := r.clearFlags(ctx, env, r.flagged(staged)); err != nil {
 		return Snapshot{}, err
 	}
 	if err := r.unlink(ctx, env, links); err != nil {
@@ -184,11 +185,7 @@ const (
 // clearFlags makes git look at every file of an index again: at files that are assumed to
 // be unchanged, at files outside a sparse checkout that are there all the same, and at files
 // whose time of modification was set, which may be that of an earlier content.
-func (r *Repo) clearFlags(ctx context.Context, env []string) error {
-	f, err := r.flagged(ctx, env)
-	if err != nil {
-		return err
-	}
+func (r *Repo) clearFlags(ctx context.Context, env []string, f flagged) error {
 	for flag, paths := range f.flags() {
 		if err := r.updateIndex(ctx, env, paths, flag, "--stdin"); err != nil {
 			return err
@@ -207,15 +204,12 @@ func (f flagged) flags() map[string]string {
 	return map[string]string{"--no-assume-unchanged": f.assumed, "--no-skip-worktree": f.skipped}
 }
 
-func (r *Repo) flagged(ctx context.Context, env []string) (flagged, error) {
-	out, err := r.run(ctx, call{args: []string{"ls-files", "--stage", "-v", "-z"}, env: env})
-	if err != nil {
-		return flagged{}, err
-	}
+// flagged finds them among the entries of an index.
+func (r *Repo) flagged(staged string) flagged {
 	var assumed, skipped, absent, set strings.Builder
-	for entry := range strings.SplitSeq(out, "\x00") {
-		tag, staged, _ := strings.Cut(entry, " ")
-		what, path, ok := strings.Cut(staged, "\t")
+	for entry := range strings.SplitSeq(staged, "\x00") {
+		tag, rest, _ := strings.Cut(entry, " ")
+		what, path, ok := strings.Cut(rest, "\t")
 		if !ok {
 			continue
 		}
@@ -231,10 +225,10 @@ func (r *Repo) flagged(ctx context.Context, env []string) (flagged, error) {
 			to.WriteString(path + "\x00")
 		}
 		if err == nil && strings.HasSuffix(what, " 0") && !strings.HasPrefix(what, gitlink) && timeSet(info) {
-			set.WriteString(staged + "\x00")
+			set.WriteString(rest + "\x00")
 		}
 	}
-	return flagged{assumed.String(), skipped.String(), absent.String(), set.String()}, nil
+	return flagged{assumed.String(), skipped.String(), absent.String(), set.String()}
 }
 
 // Changed lists the paths that differ between two trees, at most limit, and says which are
@@ -254,6 +248,20 @@ func (r *Repo) Changed(ctx context.Context, old, new string, limit int) ([]strin
 		paths = append(paths, path)
 	}
 	return paths, nil
+}
+
+// ChangedTo returns the objects that a tree has under the paths at which it differs from another one, empty where it has none. An
+// empty old one has no files.
+func (r *Repo) ChangedTo(ctx context.Context, old, new string) (map[string]string, error) {
+	changes, err := r.treeChanges(ctx, old, new)
+	if err != nil {
+		return nil, err
+	}
+	objects := make(map[string]string, len(changes))
+	for _, c := range changes {
+		objects[c.path] = c.new.object
+	}
+	return objects, nil
 }
 
 // maxIndex bounds the index: that of a million files has about 100 MB.

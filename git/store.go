@@ -26,8 +26,8 @@ type Stored struct {
 }
 
 // Store stores a worktree as a commit that others can merge, without touching the branch, the
-// index or a file. What is only in a submodule is kept under a ref there. It stores the snapshot s, or, if that is zero, everything that is
-// there now but for the directories that Inner lists; accept is as for Snapshot.
+// index or a file. What is only in a submodule is kept under a ref there. It stores the snapshot s, or, if that is zero, that
+// of Everything; accept is as for Snapshot.
 //
 // A snapshot has trees in place of submodules with changes, and links to repositories that no
 // .gitmodules names. In a commit both would break every clone: the first become the commits that
@@ -35,7 +35,7 @@ type Stored struct {
 func (r *Repo) Store(ctx context.Context, accept func(filter string) bool, s Snapshot, ref, message string) (Stored, error) {
 	if s == (Snapshot{}) {
 		var err error
-		if s, err = r.snapshot(ctx, snapping{accept: accept, outer: true}, 0); err != nil {
+		if s, err = r.Everything(ctx, accept); err != nil {
 			return Stored{}, err
 		}
 	}
@@ -44,6 +44,11 @@ func (r *Repo) Store(ctx context.Context, accept func(filter string) bool, s Sna
 		stored.Inner, err = r.Inner(ctx)
 	}
 	return stored, err
+}
+
+// Everything is Snapshot without the directories that Inner lists.
+func (r *Repo) Everything(ctx context.Context, accept func(filter string) bool) (Snapshot, error) {
+	return r.snapshot(ctx, snapping{accept: accept, outer: true}, 0)
 }
 
 func (r *Repo) store(ctx context.Context, s Snapshot, ref, message string) (stored Stored, err error) {
@@ -126,23 +131,29 @@ func (r *Repo) mergeable(ctx context.Context, s Snapshot, ref, message string) (
 	if lines.Len() == 0 {
 		return s.Tree, apart, nil
 	}
+	tree, err = r.edited(ctx, s.Tree, lines.String())
+	return tree, apart, err
+}
+
+// edited returns a tree that has other entries than another one, as lines for git update-index --index-info.
+func (r *Repo) edited(ctx context.Context, tree, lines string) (string, error) {
 	if err := r.keepsObjects(); err != nil {
-		return "", nil, err
+		return "", err
 	}
 	index, remove, err := privateIndex()
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	defer remove()
 	env := []string{"GIT_INDEX_FILE=" + index}
-	if _, err := r.run(ctx, call{args: []string{"read-tree", s.Tree}, env: env, memory: r.readMemory() + addMemory}); err != nil {
-		return "", nil, err
+	if _, err := r.run(ctx, call{args: []string{"read-tree", tree}, env: env, memory: r.readMemory() + addMemory}); err != nil {
+		return "", err
 	}
-	if err := r.updateIndex(ctx, env, lines.String(), "--index-info"); err != nil {
-		return "", nil, err
+	if err := r.updateIndex(ctx, env, lines, "--index-info"); err != nil {
+		return "", err
 	}
 	tree, err = r.run(ctx, call{args: []string{"write-tree"}, env: env})
-	return strings.TrimSpace(tree), apart, err
+	return strings.TrimSpace(tree), err
 }
 
 // entry returns the commit for the entry of a submodule that a snapshot has as an object, empty

@@ -30,12 +30,18 @@ type link struct {
 
 // links lists the gitlinks of an index. Git does not look into their directories for it.
 func (r *Repo) links(ctx context.Context, env []string) ([]link, error) {
-	out, err := r.run(ctx, call{args: []string{"ls-files", "--stage", "-v", "-z"}, env: env})
-	if err != nil {
-		return nil, err
-	}
-	var links []link
-	for entry := range strings.SplitSeq(out, "\x00") {
+	staged, err := r.staged(ctx, env)
+	return linksIn(staged), err
+}
+
+// staged returns the entries of an index, each with a tag, the mode, the object, the stage and the path.
+func (r *Repo) staged(ctx context.Context, env []string) (string, error) {
+	return r.run(ctx, call{args: []string{"ls-files", "--stage", "-v", "-z"}, env: env})
+}
+
+// linksIn lists the gitlinks among the entries of an index.
+func linksIn(staged string) (links []link) {
+	for entry := range strings.SplitSeq(staged, "\x00") {
 		facts, path, _ := strings.Cut(entry, "\t")
 		fields := strings.Fields(facts)                                                                     // a tag, the mode, the object and the stage
 		if len(fields) != 4 || fields[1] != gitlink || len(links) > 0 && links[len(links)-1].path == path { // a conflict has several
@@ -43,7 +49,7 @@ func (r *Repo) links(ctx context.Context, env []string) ([]link, error) {
 		}
 		links = append(links, link{path, fields[2], strings.EqualFold(fields[0], "S")})
 	}
-	return links, nil
+	return links
 }
 
 // inner returns the repository in a directory of the worktree, nil if there is none. A bare

@@ -434,7 +434,7 @@ func (l *landing) hasObjects(ctx context.Context) error {
 	}
 	out, err := l.run(ctx, call{args: []string{"cat-file", "--batch-check"}, stdin: objects.String()})
 	if ctx.Err() == nil && (err != nil || strings.Contains(out, " missing\n")) {
-		return &HistoryError{"this clone is partial, and does not have all files of the new commit: run git fetch --refetch --no-filter, or land from a full clone", err}
+		return &HistoryError{"this clone is partial, and does not have all files of the new commit: " + refetch, err}
 	}
 	return err
 }

@@ -19,6 +19,19 @@ import (
 // StateRefs begins the names of the refs that keep the states of a task.
 func StateRefs(task string) string { return "refs/bossman/" + task + "/" }
 
+// SharedRef is the ref of a state at a remote repository. Several boards may share that, each with a task of the same id, so
+// the name has the commit, or what Short leaves of it.
+func SharedRef(ref, commit string) string { return ref + "-" + Short(commit) }
+
+// ParseState returns whose state a commit is by its name, as States and RemoteStates return both. ok is false if it is none that was
+// reported, such as web-1/1-end. Another board may have a task of the same id.
+func ParseState(name, commit string) (task string, attempt int, ok bool) {
+	task, number, _ := strings.Cut(name, "/")
+	number = strings.TrimSuffix(number, SharedRef("", commit))
+	attempt, err := strconv.Atoi(number)
+	return task, attempt, err == nil
+}
+
 // ClaimTrailer names the claim of a state in the message of its commit.
 const ClaimTrailer = "Bossman-Claim"
 

@@ -27,6 +27,27 @@ func (r *Repo) Worktrees() []*Repo {
 	return list
 }
 
+// WorktreeDirs lists the git directories of all worktrees, also of those that are not to be used, but not of those that git
+// would forget because they are gone.
+func (r *Repo) WorktreeDirs() ([]string, error) {
+	dirs := []string{r.Common}
+	entries, err := os.ReadDir(filepath.Join(r.Common, "worktrees"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries {
+		dir := filepath.Join(r.Common, "worktrees", e.Name())
+		_, locked := os.Lstat(filepath.Join(dir, "locked"))
+		if root, ok := linkedRoot(dir); ok && locked != nil {
+			if _, err := os.Lstat(root); errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+		}
+		dirs = append(dirs, dir)
+	}
+	return dirs, nil
+}
+
 // At returns the worktree of the same repository that has its top in dir. It is an error if
 // something else is there, or if it is not to be used.
 func (r *Repo) At(dir string) (*Repo, error) {
@@ -93,19 +114,25 @@ func (r *Repo) entries() iter.Seq2[string, string] {
 	return func(yield func(dir, root string) bool) {
 		pointers, _ := filepath.Glob(filepath.Join(globQuote(r.Common), "worktrees", "*", "gitdir"))
 		for _, p := range pointers {
-			text, err := readSmall(p)
-			if err != nil {
-				continue
-			}
-			dot := strings.TrimSpace(text)
-			if !filepath.IsAbs(dot) {
-				dot = filepath.Join(filepath.Dir(p), dot)
-			}
-			if !yield(filepath.Dir(p), filepath.Dir(dot)) {
+			dir := filepath.Dir(p)
+			if root, ok := linkedRoot(dir); ok && !yield(dir, root) {
 				return
 			}
 		}
 	}
+}
+
+// linkedRoot returns the directory that the git directory of a linked worktree names as its top.
+func linkedRoot(dir string) (string, bool) {
+	text, err := readSmall(filepath.Join(dir, "gitdir"))
+	if err != nil {
+		return "", false
+	}
+	dot := strings.TrimSpace(text)
+	if !filepath.IsAbs(dot) {
+		dot = filepath.Join(dir, dot)
+	}
+	return filepath.Dir(dot), true
 }
 
 // Linked returns the linked worktree of the repository that has its top in dir. It is an error if
@@ -130,6 +157,15 @@ func (r *Repo) Linked(dir string) (*Repo, error) {
 	return w, cmp.Or(w.there(), w.writable())
 }
 
+// A notEmptyError says that no worktree is made in a directory. It is an fs.ErrExist.
+type notEmptyError struct{ dir string }
+
+func (e *notEmptyError) Error() string {
+	return fmt.Sprintf("%q is not an empty directory: no worktree is made there", e.dir)
+}
+
+func (e *notEmptyError) Is(target error) bool { return target == fs.ErrExist }
+
 // link makes a linked worktree without files in a directory that is empty or not there, with a
 // detached HEAD. git worktree add would run hooks and filters that the configuration has for the
 // new worktree alone, and that nobody can know before it is there; and git worktree prune deletes
@@ -147,7 +183,7 @@ func (r *Repo) link(ctx context.Context, dir, commit string) (w *Repo, err error
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || !info.IsDir() || len(entries) > 0 {
-		return nil, errors.Join(err, fmt.Errorf("%q is not an empty directory: no worktree is made there", dir))
+		return nil, errors.Join(err, &notEmptyError{dir})
 	}
 	if _, err := r.forget(ctx, dir); err != nil {
 		return nil, err
@@ -270,13 +306,16 @@ func (r *Repo) forget(ctx context.Context, dir string) (modules string, err erro
 	return modules, err
 }
 
+// roomName is the name of the worktree of a lander: one that no person is likely to choose.
+const roomName = "bossman-land"
+
 // Room is the directory of the worktree in which work is judged before it lands.
 func (r *Repo) Room() string {
 	dir := r.Root
 	if main, ok := Main(r.Common); ok { // it may be bare
 		dir = main.Root
 	}
-	return filepath.Join(dir+".worktrees", "land")
+	return filepath.Join(dir+".worktrees", roomName)
 }
 
 // Aside moves a linked worktree to another directory, for people to look at. It has no branch

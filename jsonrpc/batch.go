@@ -28,7 +28,7 @@ func (p *Peer) handleBatch(elements []Element) bool {
 		case m.IsResponse():
 			p.handleResponse(m)
 		case m.IsNotification() && p.urgent(m.Method):
-			p.notified(p.notifyCtx, m)
+			p.notified(p.baseCtx, m)
 		case m.IsNotification():
 			p.enqueueNotification(m)
 		case ids[m.ID]:

@@ -11,7 +11,7 @@ import (
 // A pendingCall is an outgoing request that waits for its response.
 type pendingCall struct {
 	outcome chan outcome // buffered, capacity 1
-	bypass  bool         // made by a notification handler: the response must not wait in notifyQueue
+	bypass  bool         // sent while a notification was handled: the response must not wait in notifyQueue
 }
 
 // An outcome is the response to a call, or the reason why there is none.
@@ -35,8 +35,9 @@ func (p *Peer) CallWithID(ctx context.Context, method string, params any, began 
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", method, err)
 	}
-	q := &pendingCall{outcome: make(chan outcome, 1), bypass: ctx.Value(notifyKey{}) == p}
+	q := &pendingCall{outcome: make(chan outcome, 1)}
 	p.mu.Lock()
+	q.bypass = p.notifyBusy // the handler may be what calls, or wait for it
 	if p.closeErr != nil {
 		p.mu.Unlock()
 		return nil, p.closeErr
@@ -114,7 +115,7 @@ func (p *Peer) handleResponse(m *Message) {
 }
 
 // deliver passes an outcome to the caller of id, after the notifications that
-// arrived before it. It reports whether there is such a caller.
+// arrived before it, unless the caller may be the handler of one. It reports whether there is such a caller.
 func (p *Peer) deliver(id ID, a outcome) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

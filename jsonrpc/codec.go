@@ -39,7 +39,11 @@ func (l Limits) withDefaults() Limits {
 func Decode(data []byte, limits Limits) (Packet, error) {
 	l := limits.withDefaults()
 	if len(data) > l.Bytes {
-		return Packet{}, &Malformed{Err: tooLarge(l.Bytes)}
+		bad := peekOversized(data, l.Bytes)
+		if bad.ID.IsZero() {
+			bad.ID = idAtEnd(data)
+		}
+		return Packet{}, bad
 	}
 	s := newScanner(data, l)
 	defer s.free()

@@ -2,72 +2,46 @@
 // make calls, send notifications and handle requests. The package knows nothing
 // about the methods.
 //
-// # The path of a message through a Peer
+// A [Peer] works on a [Transport]. This one reads and writes one message per line:
 //
-//	        the other end
-//	   writes |      ^ reads
-//	          v      |
-//	+- Transport ----+-------------------------------------------------+
-//	|  Receive            Send; buffer and flush, if it can buffer     |
-//	+----+---------------------------------------------------^---------+
-//	     | one line, one POST, ...                           |
-//	     v                                                   |
-//	 Decode: one scan checks that the text is JSON within    |
-//	 the limits, and finds id, method, params, ...           |
-//	     |                                                   |
-//	     +- Malformed ----- reported to Refused -- error --->+
-//	     |                                                   |
-//	     +- response ------+                                 |
-//	     |                 +-> in order of arrival:          |
-//	     +- notification --+   Notified, or the waiting Call |
-//	     |                                                   |
-//	     +- request --+- Urgent: before the next read ------>+
-//	     |            |                                      |
-//	     |            +- handled by the reading goroutine;   |
-//	     |            |  after a millisecond, another ------>+
-//	     |            |  goroutine takes over reading        |
-//	     |            |                                      |
-//	     |            +- soon after a slow request: -------->+
-//	     |            |  in its own goroutine                |
-//	     |            |                                      |
-//	     |            +- Ordered: when the ordered one ----->+
-//	     |            |  before it has returned or waits     |
-//	     |            |                                      |
-//	     |            +- InFlight reached: waits in the ---->+
-//	     |               queue; queue full: "busy"           |
-//	     |                                                   |
-//	     +- batch ----- each request in its own goroutine; ->+
-//	                    one batch of responses at the end
+//	p := jsonrpc.NewPeer(jsonrpc.Lines(os.Stdin, os.Stdout, jsonrpc.Limits{}), &jsonrpc.PeerOptions{
+//		Handle: func(ctx context.Context, r *jsonrpc.Message) (json.RawMessage, error) {
+//			switch r.Method {
+//			case "greet":
+//				return json.Marshal("hello")
+//			}
+//			return nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "method %q not found", r.Method)
+//		},
+//	})
+//	err := p.Run(ctx) // until the other end closes, or ctx is done
 //
-// Receive returns one packet: a message, or a batch of messages. [Lines] is the
-// transport for streams with one packet per line, and [Pipe] connects two peers
-// in memory. Package transporttest tests other implementations.
+// While Run runs, calls can be made in the other direction:
 //
-// [Decode] is strict, because a message is often read twice, here and by a
-// server that it is forwarded to, and both must read the same. It builds only
-// the message; params and results stay raw JSON, and [Members] iterates over
-// them. Input that Decode refuses is a [Malformed] error. The peer sends an error
+//	result, err := p.Call(ctx, "add", []int{1, 2})
+//
+// [Pipe] connects two peers in memory. Package transporttest tests other
+// implementations of Transport.
+//
+// # Input that is not trusted
+//
+// [Decode] is strict, because a message is often read twice, here and by a program
+// that it is forwarded to, and both must read the same: duplicate names, invalid
+// UTF-8 and unknown members of a request are refused. [Limits] bounds size, depth
+// and number of values before anything is allocated. Params and results stay raw
+// JSON. Input that Decode refuses is a [Malformed] error; the peer sends an error
 // response where one is due, and continues reading.
 //
-// A request is handled by the goroutine that read it. Most handlers return within
-// microseconds, and waking another goroutine would cost more. So that a slow
-// handler does not keep the peer from reading, a timer watches: after one to two
-// milliseconds the timer's goroutine takes over reading, and the handler continues
-// on its own. The next few requests then start in their own goroutines, because
-// slow requests tend to come together. The same applies to everything the reading
-// goroutine writes: two peers that both wait for the other to read would
-// deadlock.
-//
-// While more input is available, responses are buffered. They are written
-// together when there is nothing more to read, or enough to write.
+// Requests are handled concurrently, up to PeerOptions.InFlight. More of them wait
+// in a queue, and when that is full they are refused as busy. A slow handler keeps
+// nothing else from being read.
 //
 // # Order
 //
 // Notifications are handled one at a time, in order of arrival. A response that
 // arrives after a notification is delivered after it was handled, so a caller
 // that has its response has seen the notifications before it. Requests do not
-// wait for notifications. A notification handler may make calls with the context
-// it was given; their responses are delivered at once.
+// wait for notifications. A notification handler may make calls: the response to
+// a call that was sent while a notification was handled is delivered at once.
 //
 // Requests are handled concurrently, and their effects may come in any order,
 // except for those that [PeerOptions] declares Ordered: the handler of one starts

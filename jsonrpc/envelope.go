@@ -3,10 +3,13 @@ package jsonrpc
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"sync/atomic"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/bossman-dev/bossman/internal/rawjson"
 )
 
 // An envelope holds the raw members of a message.
@@ -17,12 +20,14 @@ type envelope struct {
 }
 
 // peekEnvelope finds the members of a message that exceeds a limit, so that it
-// can be answered under its id. The rest of the text is not validated.
+// can be answered under its id. The rest of the text is not validated, and may
+// be missing; a value that it ends in may be incomplete.
 func peekEnvelope(data []byte) (e envelope) {
-	for name, v := range Members(data) {
+	for name, v := range rawjson.Members(data) {
 		switch name {
 		case "id":
-			if _, err := ParseID(v); err == nil {
+			complete := cap(data)-cap(v)+len(v) < len(data)
+			if _, err := ParseID(v); err == nil && complete {
 				e.id = v
 			}
 			e.idCount++
@@ -35,6 +40,32 @@ func peekEnvelope(data []byte) (e envelope) {
 		}
 	}
 	return e
+}
+
+// peekOversized returns the error for a message over the size limit, with the id
+// if it is found in start, the beginning of the message.
+func peekOversized(start []byte, limit int) *Malformed {
+	e := peekEnvelope(start)
+	bad := &Malformed{Err: tooLarge(limit), Silent: e.method == nil && (e.result != nil || e.err != nil)}
+	if e.idCount == 1 && e.id != nil {
+		bad.ID, _ = ParseID(e.id)
+	}
+	return bad
+}
+
+// trailingID matches the end of a message whose id comes after the params or the
+// result, where the most common clients write it.
+var trailingID = regexp.MustCompile(`,\s*"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9]+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+
+// idAtEnd finds the id in the end of a message. The text before it is not
+// validated; a wrong id harms only its sender.
+func idAtEnd(text []byte) ID {
+	m := trailingID.FindSubmatch(text[max(0, len(text)-maxTail):])
+	if m == nil {
+		return ID{}
+	}
+	id, _ := ParseID(m[1])
+	return id
 }
 
 // set stores a member of the message.
@@ -128,7 +159,7 @@ func methodName(text []byte) string {
 	if last := lastMethod.Load(); last != nil && string(text[1:len(text)-1]) == *last {
 		return *last
 	}
-	name := unquote(text)
+	name := rawjson.Text(text)
 	lastMethod.Store(&name)
 	return name
 }
@@ -157,5 +188,5 @@ func (e *envelope) response(id ID, idErr error, refuse func(int, string, ...any)
 
 // isQuoted reports whether v is the JSON string s.
 func isQuoted(v []byte, s string) bool {
-	return len(v) >= 2 && v[0] == '"' && (string(v[1:len(v)-1]) == s || unquote(v) == s)
+	return len(v) >= 2 && v[0] == '"' && (string(v[1:len(v)-1]) == s || rawjson.Text(v) == s)
 }

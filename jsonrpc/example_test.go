@@ -65,10 +65,9 @@ what?
 	out := struct{ io.Writer }{os.Stdout} // without Close: the output stays open
 	server := jsonrpc.NewPeer(jsonrpc.Lines(in, out, jsonrpc.Limits{}), &jsonrpc.PeerOptions{
 		Handle: func(_ context.Context, r *jsonrpc.Message) (json.RawMessage, error) {
-			for name, value := range jsonrpc.Members(r.Params) {
-				if name == "name" {
-					return value, nil
-				}
+			var params struct{ Name string }
+			if json.Unmarshal(r.Params, &params) == nil && params.Name != "" {
+				return json.Marshal(params.Name)
 			}
 			return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "who?")
 		},

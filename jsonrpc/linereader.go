@@ -9,6 +9,7 @@ import (
 // Sizes in bytes.
 const (
 	readSize = 64 << 10 // initial size of the read buffer
+	maxKept  = 1 << 20  // a read buffer that has grown beyond it is not kept
 	maxTail  = 512      // how much of the end of an oversized line is kept
 	maxDrain = 64 << 20 // how much of an oversized line is skipped, then ErrTooLong
 )
@@ -24,7 +25,7 @@ type lineReader struct {
 	err          error // the final error of r
 	unterminated bool  // the last line had no newline
 
-	oversized *Malformed // an oversized response whose id may come at its end
+	oversized *Malformed // an oversized message whose id may come at its end
 	tail      []byte     // the end of what was read of it
 }
 
@@ -75,7 +76,7 @@ func (l *lineReader) next() ([]byte, error) {
 			case l.tooLong(whole):
 				return nil, l.oversizedLine(whole, true)
 			case len(line) > 0:
-				return bytes.Clone(line), nil
+				return l.take(line), nil
 			}
 			continue
 		}
@@ -99,6 +100,11 @@ func (l *lineReader) next() ([]byte, error) {
 		if l.err != nil {
 			line := bytes.Trim(l.buf[l.start:l.end], " \t\r")
 			l.start, l.end, l.scanned = 0, 0, 0
+			if bad := l.oversized; bad != nil {
+				l.oversized = nil
+				bad.ID = idAtEnd(l.tail)
+				return nil, bad
+			}
 			if len(line) == 0 || l.draining {
 				return nil, l.err
 			}
@@ -109,40 +115,31 @@ func (l *lineReader) next() ([]byte, error) {
 	}
 }
 
-// oversizedLine returns the error for a line that is too long. If the line is a
-// response, its caller must learn that it arrived, so oversizedLine looks for
-// the id. It returns nil if the id may still come at the end of the line; next
-// then returns the error.
+// oversizedLine returns the error for a line that is too long, with the id of
+// the message, so that its sender or its caller learns what failed. It returns
+// nil if the id may still come at the end of the line; next then returns the
+// error.
 func (l *lineReader) oversizedLine(line []byte, whole bool) *Malformed {
-	bad := &Malformed{Err: tooLarge(l.limits.Bytes)}
-	e := peekEnvelope(line)
-	if e.method != nil || e.result == nil && e.err == nil {
+	bad := peekOversized(line, l.limits.Bytes)
+	if !bad.ID.IsZero() || !bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("{")) {
 		return bad
 	}
-	bad.Silent = true
-	switch {
-	case e.idCount == 1 && e.id != nil:
-		bad.ID, _ = ParseID(e.id)
-	case whole:
+	if whole {
 		bad.ID = idAtEnd(line)
-	default:
-		l.oversized, l.tail = bad, l.tail[:0]
-		return nil
+		return bad
 	}
-	return bad
+	l.oversized, l.tail = bad, l.tail[:0]
+	return nil
 }
 
-// idAtEnd finds an id that comes after the result, as some servers write it.
-// The text before it is not validated; a wrong id harms only its sender.
-func idAtEnd(line []byte) ID {
-	rest := bytes.TrimRight(line, " \t\r}")
-	rest = bytes.TrimSuffix(rest, []byte(`,"jsonrpc":"2.0"`))
-	i := bytes.LastIndex(rest, []byte(`,"id":`))
-	if i < 0 {
-		return ID{}
+// take returns a copy of a line, or the line itself if it is large and alone in
+// the buffer, which is then replaced by a small one.
+func (l *lineReader) take(line []byte) []byte {
+	if len(l.buf) <= maxKept || l.start < l.end {
+		return bytes.Clone(line)
 	}
-	id, _ := ParseID(bytes.TrimSpace(rest[i+len(`,"id":`):]))
-	return id
+	l.buf, l.start, l.end = make([]byte, readSize), 0, 0
+	return line
 }
 
 // fill reads more input, after making room in the buffer.

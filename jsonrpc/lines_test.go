@@ -245,3 +245,93 @@ func TestLines_answersGoOutTogether(t *testing.T) {
 		})
 	}
 }
+
+// An oversized request is answered under its own id, and an oversized response
+// ends the call that it belongs to, wherever the sender writes the id.
+func TestLines_oversizedIsAnsweredUnderItsID(t *testing.T) {
+	big := `"` + strings.Repeat("x", 3<<20) + `"`
+	for name, c := range map[string]struct {
+		line, id string
+		silent   bool
+	}{
+		"request, id first":       {`{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":` + big + `}}`, "7", false},
+		"request, id last":        {`{"method":"m","params":{"a":` + big + `},"jsonrpc":"2.0","id":"a\"b"}`, `"a\"b"`, false},
+		"request, with spaces":    {`  {"method": "m", "params": {"a": ` + big + `}, "id": 7, "jsonrpc": "2.0"} `, "7", false},
+		"request, params first":   {`{"params":{"a":` + big + `},"method":"m","jsonrpc":"2.0","id":7}`, "7", false},
+		"an id in params":         {`{"jsonrpc":"2.0","method":"m","params":{"a":` + big + `,"id":8}}`, "", false},
+		"a text like an id":       {`{"jsonrpc":"2.0","method":"m","params":{"a":` + big[:len(big)-1] + `,\"id\":9}"}}`, "", false},
+		"two ids":                 {`{"jsonrpc":"2.0","id":1,"id":2,"method":"m","params":{"a":` + big + `}}`, "", false},
+		"response, id first":      {`{"jsonrpc":"2.0","id":7,"result":{"a":` + big + `}}`, "7", true},
+		"response, id last":       {`{"result":{"a":` + big + `},"jsonrpc":"2.0","id":7}`, "7", true},
+		"error response, id last": {`{"error":{"code":1,"message":` + big + `},"id":7}`, "7", true},
+		"batch":                   {`[{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":` + big + `}}]`, "", false},
+		"not JSON":                {big, "", false},
+	} {
+		for _, cut := range []byte{0, 255} {
+			receive := func(tr jsonrpc.Transport) {
+				_, err := tr.Receive(t.Context())
+				bad, ok := errors.AsType[*jsonrpc.Malformed](err)
+				if !ok || bad.ID.String() != c.id || bad.Silent != c.silent || !strings.Contains(bad.Err.Message, "larger than") {
+					t.Errorf("%s, cut %d: Receive = %+v, want id %q, silent %t", name, cut, err, c.id, c.silent)
+				}
+				if p, err := tr.Receive(t.Context()); err != nil || p.Message.Method != "b" {
+					t.Errorf("%s: then Receive = %v, %v", name, p.Message, err)
+				}
+			}
+			var r io.Reader = strings.NewReader(c.line + "\n" + request(2, "b") + "\n")
+			if cut != 0 {
+				r = &choppy{data: []byte(c.line + "\n" + request(2, "b") + "\n"), cuts: []byte{cut}}
+			}
+			receive(jsonrpc.Lines(r, io.Discard, jsonrpc.Limits{}))
+		}
+		_, err := jsonrpc.Decode([]byte(strings.TrimSpace(c.line)), jsonrpc.Limits{})
+		if bad, ok := errors.AsType[*jsonrpc.Malformed](err); !ok || bad.Silent != c.silent || c.id != "" && bad.ID.String() != c.id {
+			t.Errorf("%s: Decode = %v, want id %q", name, bad, c.id)
+		}
+	}
+}
+
+// An id that is cut off by the limit is not taken for a shorter one.
+func TestLines_oversizedCutsID(t *testing.T) {
+	for pad := range 32 {
+		line := `{"method":"m","x":"` + strings.Repeat("x", 1000-pad) + `","id":1234567890,"params":"` + strings.Repeat("x", 5000) + `"}`
+		_, err := jsonrpc.Lines(strings.NewReader(line+"\n"), io.Discard, jsonrpc.Limits{Bytes: 1000}).Receive(t.Context())
+		if bad, _ := errors.AsType[*jsonrpc.Malformed](err); bad == nil || bad.ID.String() != "1234567890" && !bad.ID.IsZero() {
+			t.Errorf("Receive = %+v", bad)
+		}
+		cut := &choppy{data: []byte(line + "\n"), cuts: []byte{0}}
+		_, err = jsonrpc.Lines(cut, io.Discard, jsonrpc.Limits{Bytes: 1000}).Receive(t.Context())
+		if bad, _ := errors.AsType[*jsonrpc.Malformed](err); bad == nil || bad.ID.String() != "1234567890" && !bad.ID.IsZero() {
+			t.Errorf("byte by byte: Receive = %+v", bad)
+		}
+	}
+}
+
+// The memory of one large message is not kept for the next ones, and a message that the
+// caller holds is not overwritten by them.
+func TestLines_largeLineIsNotKept(t *testing.T) {
+	large := `{"jsonrpc":"2.0","id":1,"method":"a","params":{"a":"` + strings.Repeat("x", 8<<20) + `"}}`
+	in := large + "\n" + large + "\n" + request(2, "b") + "\n"
+	tr := jsonrpc.Lines(strings.NewReader(in), io.Discard, jsonrpc.Limits{Bytes: 16 << 20})
+	var held []jsonrpc.Packet
+	for range 3 {
+		p, err := tr.Receive(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, p)
+	}
+	for _, p := range held[:2] {
+		if got := string(p.Message.Params); got != large[strings.Index(large, `{"a"`):len(large)-1] {
+			t.Errorf("the params of %s have changed: %.60s", p.Message.Method, got)
+		}
+	}
+	held = nil
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	if m.HeapAlloc > 6<<20+uint64(len(in)+len(large)) {
+		t.Errorf("%d bytes are in use", m.HeapAlloc)
+	}
+	runtime.KeepAlive(tr)
+}

@@ -22,15 +22,11 @@ type queuedItem struct {
 	bytes int // size of a notification's params
 }
 
-// notifyKey marks the context of a notification handler. Responses to calls
-// made with that context bypass the queue, which waits for the handler.
-type notifyKey struct{}
-
 // handleNotification handles a notification after those before it. It reports
 // whether this goroutine is still the reader.
 func (p *Peer) handleNotification(n *Message) bool {
 	if p.urgent(n.Method) {
-		p.notified(p.notifyCtx, n)
+		p.notified(p.baseCtx, n)
 		return true
 	}
 	p.mu.Lock()
@@ -42,7 +38,7 @@ func (p *Peer) handleNotification(n *Message) bool {
 	p.notifyBusy = true
 	p.mu.Unlock()
 	return p.runInline(func() {
-		p.notified(p.notifyCtx, n)
+		p.notified(p.baseCtx, n)
 		p.runQueue()
 	})
 }
@@ -58,7 +54,7 @@ func (p *Peer) enqueueNotification(n *Message) {
 		return
 	}
 	defer p.mu.Unlock()
-	p.notifyQueue = append(p.notifyQueue, queuedItem{func() { p.notified(p.notifyCtx, n) }, size})
+	p.notifyQueue = append(p.notifyQueue, queuedItem{func() { p.notified(p.baseCtx, n) }, size})
 	p.notifyBytes += size
 	if !p.notifyBusy {
 		p.notifyBusy = true

@@ -21,8 +21,10 @@ type PeerOptions struct {
 	// keep r's params.
 	Handle func(ctx context.Context, r *Message) (json.RawMessage, error)
 	// Notified handles a notification. Notifications are handled one at a time,
-	// in order of arrival, and a response that arrives after a notification is
-	// delivered after it.
+	// in order of arrival. A response that arrives after a notification is
+	// delivered after it, unless its call was sent while a notification was being
+	// handled: such a call may be the handler's own. Only a handler that waits
+	// for an earlier call deadlocks.
 	Notified func(ctx context.Context, n *Message)
 	// Urgent reports whether a method is handled before the next message is
 	// read. Such methods are never queued and need no concurrency slot. Their
@@ -66,7 +68,6 @@ type Peer struct {
 	o        PeerOptions
 
 	baseCtx   context.Context // parent of all request contexts
-	notifyCtx context.Context // context of notification handlers
 	cancel    context.CancelCauseFunc
 	stop      chan error     // receives the read or write error that ends Run
 	eof       chan struct{}  // closed when the other end has stopped sending
@@ -138,7 +139,6 @@ func NewPeer(t Transport, o *PeerOptions) *Peer {
 // unblock Receive.
 func (p *Peer) Run(ctx context.Context) error {
 	p.baseCtx, p.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	p.notifyCtx = context.WithValue(p.baseCtx, notifyKey{}, p)
 	p.watchdog = newWatchdog(takeOverAfter, p.takeOver)
 	p.wg.Go(p.read)
 

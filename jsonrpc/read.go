@@ -5,6 +5,55 @@ import (
 	"time"
 )
 
+// The path of a message through a Peer:
+//
+//	        the other end
+//	   writes |      ^ reads
+//	          v      |
+//	+- Transport ----+-------------------------------------------------+
+//	|  Receive            Send; buffer and flush, if it can buffer     |
+//	+----+---------------------------------------------------^---------+
+//	     | one line, one POST, ...                           |
+//	     v                                                   |
+//	 Decode: one scan checks that the text is JSON within    |
+//	 the limits, and finds id, method, params, ...           |
+//	     |                                                   |
+//	     +- Malformed ----- reported to Refused -- error --->+
+//	     |                                                   |
+//	     +- response ------+                                 |
+//	     |                 +-> in order of arrival:          |
+//	     +- notification --+   Notified, or the waiting Call |
+//	     |                                                   |
+//	     +- request --+- Urgent: before the next read ------>+
+//	     |            |                                      |
+//	     |            +- handled by the reading goroutine;   |
+//	     |            |  after a millisecond, another ------>+
+//	     |            |  goroutine takes over reading        |
+//	     |            |                                      |
+//	     |            +- soon after a slow request: -------->+
+//	     |            |  in its own goroutine                |
+//	     |            |                                      |
+//	     |            +- Ordered: when the ordered one ----->+
+//	     |            |  before it has returned or waits     |
+//	     |            |                                      |
+//	     |            +- InFlight reached: waits in the ---->+
+//	     |               queue; queue full: "busy"           |
+//	     |                                                   |
+//	     +- batch ----- each request in its own goroutine; ->+
+//	                    one batch of responses at the end
+//
+// A request is handled by the goroutine that read it. Most handlers return within
+// microseconds, and waking another goroutine would cost more. So that a slow
+// handler does not keep the peer from reading, a timer watches: after one to two
+// milliseconds the timer's goroutine takes over reading, and the handler continues
+// on its own. The next few requests then start in their own goroutines, because
+// slow requests tend to come together. The same applies to everything the reading
+// goroutine writes: two peers that both wait for the other to read would
+// deadlock.
+//
+// While more input is available, responses are buffered. They are written
+// together when there is nothing more to read, or enough to write.
+
 const (
 	// takeOverAfter is how long the reading goroutine may be busy before
 	// another goroutine takes over reading.

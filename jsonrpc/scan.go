@@ -1,13 +1,14 @@
 package jsonrpc
 
 import (
-	"encoding/binary"
 	"hash/maphash"
 	"math/bits"
 	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/bossman-dev/bossman/internal/rawjson"
 )
 
 // A scanner validates the text of a packet in one pass. It checks everything
@@ -306,38 +307,11 @@ func (s *scanner) hasDuplicate(names []nameRef) bool {
 	return false
 }
 
-// plainPrefix returns the number of bytes at the start of b that need no
-// attention inside a JSON string: ASCII except control characters, quotes and
-// backslashes. It checks eight bytes at a time.
-func plainPrefix(b []byte) int {
-	const (
-		ones  = 0x0101010101010101
-		highs = 0x8080808080808080
-	)
-	i := 0
-	for ; i+8 <= len(b); i += 8 {
-		w := binary.LittleEndian.Uint64(b[i:])
-		quote := w ^ ones*'"'
-		slash := w ^ ones*'\\'
-		// The lowest high bit set marks the first byte that is not plain.
-		// Higher ones may be set by a borrow.
-		if m := (w | (w - ones*0x20) | (quote - ones) | (slash - ones)) & highs; m != 0 {
-			return i + bits.TrailingZeros64(m)/8
-		}
-	}
-	for ; i < len(b); i++ {
-		if c := b[i]; c < 0x20 || c >= utf8.RuneSelf || c == '"' || c == '\\' {
-			break
-		}
-	}
-	return i
-}
-
 // scanString scans a string and reports whether it contains escapes.
 func (s *scanner) scanString() (escaped bool, err *fault) {
 	b := s.data
 	for i := s.pos + 1; ; {
-		i += plainPrefix(b[i:])
+		i += rawjson.PlainPrefix(b[i:])
 		if i >= len(b) {
 			return false, errSyntax
 		}

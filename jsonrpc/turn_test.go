@@ -39,15 +39,16 @@ func (d *diary) take() []string {
 func ordering(w **wire, d *diary) jsonrpc.PeerOptions {
 	o := cancelling(w, func(ctx context.Context, m *jsonrpc.Message) (json.RawMessage, error) {
 		text := m.Method + " " + m.ID.String()
-		var resume func()
+		var leave func(context.Context) (resume func())
 		switch {
 		case strings.HasPrefix(m.Method, "write wait"):
-			resume = jsonrpc.Yield(ctx)
+			leave = jsonrpc.Yield
 		case strings.HasPrefix(m.Method, "write idle"):
-			resume = jsonrpc.Idle(ctx)
+			leave = jsonrpc.Idle
 		}
-		if resume != nil {
-			d.add("waits: " + text)
+		if leave != nil {
+			d.add("waits: " + text) // before the next one has its turn
+			resume := leave(ctx)
 			select {
 			case <-time.After(time.Hour):
 			case <-ctx.Done():

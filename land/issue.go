@@ -46,8 +46,10 @@ func (l *Lander) issues(ctx context.Context) error {
 		}
 		i := list[0]
 		url := visible.Line(i.URL)
-		if _, own, err := l.target.work(ctx, l.o.Board, i.Task); err == nil {
-			i.Commit = own // else it is the last one of those that landed together
+		if l.o.Target.Kind != board.TargetPR { // where each lands alone
+			if _, own, err := l.target.work(ctx, l.o.Board, nil, i.Task); err == nil {
+				i.Commit = own // else it is the last one of those that landed together
+			}
 		}
 		err := l.o.Issues.Tell(ctx, i)
 		if ctx.Err() != nil {

@@ -70,8 +70,8 @@ func (m *mortal) BeginLand(ctx context.Context, a board.Actor, l board.Lease, ol
 	return out, err
 }
 
-func (m *mortal) Landed(ctx context.Context, a board.Actor, l board.Lease, id board.IntentID) (out []board.Outcome, err error) {
-	m.call(func() { out, err = m.Board.Landed(ctx, a, l, id) })
+func (m *mortal) Landed(ctx context.Context, a board.Actor, l board.Lease, id board.IntentID, commits map[board.ID]string) (out []board.Outcome, err error) {
+	m.call(func() { out, err = m.Board.Landed(ctx, a, l, id, commits) })
 	return out, err
 }
 

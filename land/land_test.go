@@ -110,14 +110,29 @@ func (y *yard) task(title, base string, files map[string]string) board.ID {
 // report takes the next task and reports it with a commit on top of base that changes some files.
 func (y *yard) report(base string, files map[string]string) board.ID {
 	y.Helper()
+	return y.claim()(base, files)
+}
+
+// claim takes the next task, and returns what reports it as report does.
+func (y *yard) claim() func(base string, files map[string]string) board.ID {
+	y.Helper()
 	worker := board.Actor{Principal: "ada", Owner: board.NewNonce()}
 	h, err := y.board.Next(y.Context(), worker, board.Wish{Projects: []string{"web"}})
 	if err != nil {
 		y.Fatal(err)
 	}
-	tip := y.commit(base, h.Task.Title, files)
 	worker.Worker = h.Claim.Worker.Name
-	_, err = y.board.Done(y.Context(), worker, h.Claim.Handle, board.Report{
+	return func(base string, files map[string]string) board.ID {
+		y.Helper()
+		return y.finish(worker, h, base, files)
+	}
+}
+
+// finish reports a task with a commit on top of base that changes some files.
+func (y *yard) finish(worker board.Actor, h *board.Handout, base string, files map[string]string) board.ID {
+	y.Helper()
+	tip := y.commit(base, h.Task.Title, files)
+	_, err := y.board.Done(y.Context(), worker, h.Claim.Handle, board.Report{
 		Summary: "did " + h.Task.Title, Where: y.at, Tip: board.Tip{Commit: tip, Tree: y.git("-C", y.dir, "rev-parse", tip+"^{tree}"), Base: y.shell("git merge-base next " + tip + " || git rev-parse " + base)},
 	})
 	if err != nil {
@@ -192,8 +207,11 @@ func TestLand(t *testing.T) {
 	two := y.task("change b", "main", map[string]string{"b": "2\n"})
 	y.land()
 	y.tells("landed web-1", "landed web-2")
-	y.status(one, board.Done)
-	y.status(two, board.Done)
+	for id, commit := range map[board.ID]string{one: "next~1", two: "next"} {
+		if got, want := y.status(id, board.Done).Doc.Result.Landed, y.git("-C", y.dir, "rev-parse", commit); got != want {
+			t.Errorf("%v has landed as %s, not %s", id, got, want)
+		}
+	}
 	y.has("a", "2")
 	y.has("b", "2")
 	if got := y.git("-C", y.dir, "log", "--format=%s", "main..next"); got != "change b\nchange a" {
@@ -288,6 +306,18 @@ func TestLand_innocent(t *testing.T) {
 	y.tells("landed web-2") // it is where the last landing left it
 }
 
+// dies stores the intent of a lander that then dies.
+func (y *yard) dies(target, from, to string, items ...board.Item) {
+	y.Helper()
+	lease, err := y.board.Lead(y.Context(), y.actor, board.Lease{Project: "web", Target: target, Holder: "one that dies"})
+	if err == nil {
+		_, err = y.board.BeginLand(y.Context(), y.actor, lease, from, to, items)
+	}
+	if err != nil {
+		y.Fatal(err)
+	}
+}
+
 // A lander that died between the intent and its end: the next one looks where the target is.
 func TestLand_settles(t *testing.T) {
 	for _, moved := range []bool{false, true} {
@@ -298,14 +328,8 @@ func TestLand_settles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lease, err := y.board.Lead(t.Context(), y.actor, board.Lease{Project: "web", Target: "next", Holder: "one that dies"})
-			if err != nil {
-				t.Fatal(err)
-			}
 			tip := line.Queue[0].Tip.Commit
-			if _, err := y.board.BeginLand(t.Context(), y.actor, lease, y.git("-C", y.dir, "rev-parse", "next"), tip, []board.Item{{Task: id, Attempt: 1, Tip: tip}}); err != nil {
-				t.Fatal(err)
-			}
+			y.dies("next", y.git("-C", y.dir, "rev-parse", "next"), tip, board.Item{Task: id, Attempt: 1, Tip: tip})
 			if moved {
 				y.git("-C", y.dir, "update-ref", "refs/heads/next", tip)
 			}
@@ -318,6 +342,28 @@ func TestLand_settles(t *testing.T) {
 			y.status(id, board.Done)
 			y.has("a", "2")
 		})
+	}
+}
+
+// The next lander finds out which commit of a batch is whose.
+func TestLand_settlesBatch(t *testing.T) {
+	y := newYard(t, "", map[string]string{"a": "1\n"})
+	one := y.task("one", "main", map[string]string{"one": "1\n"})
+	two := y.task("two", "main", map[string]string{"two": "1\n"})
+	line, err := y.board.Line(t.Context(), "web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := y.commit("next", "one\n\nBossman-Task: web-1", map[string]string{"one": "1\n"})
+	second := y.commit(first, "two\n\nBossman-Task: web-2", map[string]string{"two": "1\n"})
+	y.dies("next", y.git("-C", y.dir, "rev-parse", "next"), second,
+		board.Item{Task: one, Attempt: 1, Tip: line.Queue[0].Tip.Commit}, board.Item{Task: two, Attempt: 1, Tip: line.Queue[1].Tip.Commit})
+	y.git("-C", y.dir, "update-ref", "refs/heads/next", second)
+	y.land()
+	for id, want := range map[board.ID]string{one: first, two: second} {
+		if got := y.status(id, board.Done).Doc.Result.Landed; got != want {
+			t.Errorf("%v has landed as %s, not %s", id, got, want)
+		}
 	}
 }
 
@@ -456,14 +502,14 @@ func TestLand_undoesNot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forged := y.git("-C", y.dir, "commit-tree", "-p", line.Queue[0].Tip.Commit, "-m", "x\n\nBossman-Undoes: web-1", line.Queue[0].Tip.Tree)
+	forged := y.git("-C", y.dir, "commit-tree", "-p", line.Queue[0].Tip.Commit, "-m", "x\n\nBossman-Undoes: "+undoesValue(one, y.git("-C", y.dir, "rev-parse", "next~1")), line.Queue[0].Tip.Tree)
 	q := line.Queue[0]
 	q.Tip.Commit = forged
 	if got, err := New(&y.o).undoes(t.Context(), q); err != nil || got != "" {
 		t.Errorf("an agent's commit undoes %q, %v", got, err)
 	}
 	y.land()
-	if _, err := Undo(t.Context(), &y.o, y.board, person, one, ""); err != nil {
+	if _, err := Undo(t.Context(), &y.o, y.board, person, one, "", true); err != nil {
 		t.Errorf("it cannot be undone any more: %v", err)
 	}
 }

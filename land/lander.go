@@ -20,7 +20,7 @@ type Board interface {
 	Get(ctx context.Context, id board.ID, events int) (board.Dossier, error)
 	Diff(ctx context.Context, id board.ID, attempt int) (board.AttemptDiff, error)
 	BeginLand(ctx context.Context, a board.Actor, l board.Lease, old, new string, items []board.Item) (board.Intent, error)
-	Landed(ctx context.Context, a board.Actor, l board.Lease, id board.IntentID) ([]board.Outcome, error)
+	Landed(ctx context.Context, a board.Actor, l board.Lease, id board.IntentID, commits map[board.ID]string) ([]board.Outcome, error)
 	Dropped(ctx context.Context, a board.Actor, l board.Lease, id board.IntentID) error
 	Intents(ctx context.Context, f board.IntentFilter) ([]board.Intent, error)
 	Return(ctx context.Context, a board.Actor, id board.ID, r board.Return) (board.Outcome, error)
@@ -58,6 +58,10 @@ type Options struct {
 	Batch int
 	// Leave: do not touch a checkout of the target, but wait until it is checked out nowhere.
 	Leave bool
+	// Withhold: keep what was changed off the board.
+	Withhold bool
+	// FromHere: a person says that the target is the one of this clone, although it does not have what has landed last.
+	FromHere bool
 	// Watch: go on until the context ends. Else a run ends when nothing more can land now.
 	Watch bool
 	// Report is called with what happens.
@@ -101,19 +105,24 @@ type Lander struct {
 	mu    sync.Mutex
 	lease board.Lease
 	note  board.LandNote
+	// recalled is set once people were told what an earlier lander has noted about the target.
+	recalled bool
 
-	said   map[string]bool     // what was reported already and has not changed
-	known  string              // the commit that the target had when this lander last looked
-	seen   map[string]sighting // of pull requests, by branch
-	there  map[string]string   // the states at the remote repository of the target, nil if it was not asked in this round
-	diffs  map[string]string   // what untrue has returned, by task, attempt and commit
-	tellAt time.Time           // when issues are told next
-	idle   int                 // how many queued tasks could not land in the last round; -1 during a round
+	said     map[string]bool       // what was reported already and has not changed
+	seen     map[string]sighting   // of pull requests, by branch
+	there    map[string]string     // the states at the remote repository of the target, nil if it was not asked in this round
+	diffs    map[string]string     // what untrue has returned, by task, attempt and commit
+	unjudged map[board.ID]unjudged // work that the check could not judge
+	again    map[board.ID]bool     // tasks of the queue that have resolved a conflict: they land before those that waited for them
+	astray   bool                  // the target did not have what has landed last, in the last round
+	tellAt   time.Time             // when issues are told next
+	last     board.LandNote        // at the end of the last round that was not interrupted
+	idle     int                   // how many queued tasks could not land in the last round; -1 during a round
 }
 
 // New makes a lander.
 func New(o *Options) *Lander {
-	l := &Lander{o: *o, said: map[string]bool{}, seen: map[string]sighting{}, diffs: map[string]string{}}
+	l := &Lander{o: *o, said: map[string]bool{}, seen: map[string]sighting{}, diffs: map[string]string{}, again: map[board.ID]bool{}, unjudged: map[board.ID]unjudged{}}
 	if l.o.Report == nil {
 		l.o.Report = func(Event) {}
 	}
@@ -136,6 +145,9 @@ const (
 // errDied means that the lease could not be renewed in time.
 var errDied = errors.New("land: the landing lease could not be renewed")
 
+// errAstray means that work lands elsewhere.
+var errAstray = errors.New("land: the target is that of another repository")
+
 // Run lands what is queued. Without Watch, an error is a *board.LedError if another process lands.
 func (l *Lander) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
@@ -144,9 +156,14 @@ func (l *Lander) Run(ctx context.Context) error {
 		led, taken := errors.AsType[*board.LedError](err)
 		switch {
 		case err == nil:
+			l.recall()
 			err = l.rounds(ctx)
 			lost := errors.Is(err, board.ErrLeaseLost) || errors.Is(err, errDied)
 			switch {
+			case errors.Is(err, errAstray) && ctx.Err() == nil: // the lander of the right repository gets its turn
+				_ = l.o.Board.StepDown(ctx, l.o.Actor, l.current())
+				board.WaitFor(ctx, nil, remotePause)
+				continue
 			case ctx.Err() != nil || err != nil && !lost:
 				return l.over(ctx, err)
 			case err == nil:
@@ -173,6 +190,7 @@ func (l *Lander) over(ctx context.Context, err error) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pause)
 	defer cancel()
+	l.restore()
 	_ = l.tell(ctx, "")
 	_ = l.o.Board.StepDown(ctx, l.o.Actor, l.current()) // else it ends by itself
 	if errors.Is(err, context.Canceled) {
@@ -252,6 +270,7 @@ func (l *Lander) rounds(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case more:
+			l.last = board.LandNote{}
 			continue
 		}
 		if err := l.issues(held); err != nil {
@@ -260,12 +279,15 @@ func (l *Lander) rounds(ctx context.Context) error {
 			}
 			return err
 		}
+		l.rest(left)
 		if !l.o.Watch {
 			return nil
 		}
-		l.rest(left)
 		if err := l.tell(held, ""); err != nil {
 			return err
+		}
+		if l.astray {
+			return errAstray
 		}
 		board.WaitFor(held, changed, l.pause())
 		if held.Err() != nil && ctx.Err() == nil {
@@ -289,11 +311,14 @@ func (l *Lander) Waiting() int {
 	return l.idle
 }
 
-// rest notes how many tasks of the queue cannot land now.
+// rest notes how many tasks of the queue cannot land now, and why.
 func (l *Lander) rest(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.idle = n
+	if n >= 0 {
+		l.last = *l.copyNote()
+	}
 }
 
 // once reports what stays so until something else is reported of the same task.

@@ -1,8 +1,10 @@
 package land
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/bossman-dev/bossman/board"
@@ -60,6 +62,15 @@ func (l *Lander) begin() {
 	l.mu.Unlock()
 }
 
+// restore puts back why work waits, if a round was interrupted that had not found that again.
+func (l *Lander) restore() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.idle < 0 && l.note.Stopped == "" && len(l.note.Waits) == 0 {
+		l.note.Stopped, l.note.Waits = l.last.Stopped, l.last.Waits
+	}
+}
+
 // rework notes that a task went back because of a conflict: work on the same files waits for it, or it
 // would conflict with that in turn.
 func (l *Lander) rework(q board.Queued, files []string) {
@@ -69,7 +80,8 @@ func (l *Lander) rework(q board.Queued, files []string) {
 }
 
 // reworks forgets the reworks that are over: their tasks are back in the queue, or nobody works on
-// them.
+// them, nor reviews that. Those that are back in the queue go to its front, or what waited for them would land first, and they would
+// conflict again.
 func (l *Lander) reworks(ctx context.Context, queue []board.Queued) error {
 	l.mu.Lock()
 	list := slices.Clone(l.note.Reworks)
@@ -77,6 +89,7 @@ func (l *Lander) reworks(ctx context.Context, queue []board.Queued) error {
 	var err error
 	list = slices.DeleteFunc(list, func(r board.Rework) bool {
 		if slices.ContainsFunc(queue, func(q board.Queued) bool { return q.Task.ID == r.Task }) {
+			l.again[r.Task] = true
 			return true
 		}
 		d, failed := l.o.Board.Get(ctx, r.Task, 0)
@@ -85,11 +98,21 @@ func (l *Lander) reworks(ctx context.Context, queue []board.Queued) error {
 			return false
 		}
 		t := d.Task
-		return t.Status != board.InProgress && (t.Status != board.Pending || t.Hold)
+		return t.Status != board.InProgress && t.Status != board.InReview && (t.Status != board.Pending || t.Hold)
 	})
 	l.mu.Lock()
 	l.note.Reworks = list
 	l.mu.Unlock()
+	maps.DeleteFunc(l.again, func(id board.ID, _ bool) bool {
+		return !slices.ContainsFunc(queue, func(q board.Queued) bool { return q.Task.ID == id })
+	})
+	first := func(q board.Queued) int {
+		if l.again[q.Task.ID] {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(queue, func(a, b board.Queued) int { return cmp.Compare(first(a), first(b)) })
 	return err
 }
 
@@ -100,7 +123,7 @@ func (l *Lander) reworked(q board.Queued, paths []string) string {
 	for _, r := range l.note.Reworks {
 		for _, file := range r.Files {
 			if r.Task != q.Task.ID && slices.Contains(paths, file) {
-				return fmt.Sprintf("%v is worked on again, because of a conflict in the same file: %.200q", r.Task, file)
+				return fmt.Sprintf("%v is worked on or reviewed again, because of a conflict in the same file: %.200q", r.Task, file)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/check"
 	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/plaindir"
 )
@@ -92,22 +93,14 @@ func (l *Lander) recorded(ctx context.Context, d *board.Dossier, name, commit st
 	_, rest, _ := strings.Cut(name, "/")
 	number, _, _ := strings.Cut(rest, "-") // such as 1-end
 	n, err := strconv.Atoi(number)
-	i := slices.IndexFunc(d.Attempts, func(a board.Attempt) bool { return a.Attempt == n })
-	if err != nil || i < 0 {
+	if err != nil || !slices.ContainsFunc(d.Attempts, func(a board.Attempt) bool { return a.Attempt == n }) {
 		return false, nil
 	}
-	a := d.Attempts[i]
-	if n == d.Task.Attempt && d.Doc.Result != nil && d.Doc.Result.Tip.Commit == commit || a.Where.Head == git.Short(commit) {
-		return true, nil
+	if own, _ := check.Recorded(ctx, l.o.Repo, d, n, commit); own || ctx.Err() != nil { // an error: it is not in this clone
+		return own, ctx.Err()
 	}
-	if diff, err := l.o.Board.Diff(ctx, d.Task.ID, n); err != nil || diff.Attempt == n && diff.Diff.Tip == commit {
-		return err == nil, err
-	}
-	claim, err := l.o.Repo.Trailer(ctx, commit, git.ClaimTrailer)
-	if err != nil {
-		return false, ctx.Err() // it is not in this clone
-	}
-	return a.Nonce != "" && claim == a.Handle.String(), nil
+	diff, err := l.o.Board.Diff(ctx, d.Task.ID, n)
+	return err == nil && diff.Attempt == n && diff.Diff.Tip == commit, err
 }
 
 // ended returns the tasks of some states that ended long ago; nil for the others.

@@ -39,7 +39,7 @@ func TestPrune(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, ref := range []string{"web-1/1", "web-1/1-end", open.ID.String() + "/1", "web-99/1", "api-1/1"} {
+	for _, ref := range []string{"web-1/1", git.SharedRef("web-1/1", tip), "web-1/1-end", open.ID.String() + "/1", "web-99/1", "api-1/1"} {
 		y.git("-C", y.dir, "push", "-q", "-f", "origin", tip+":refs/bossman/"+ref)
 		y.git("-C", y.dir, "update-ref", "refs/bossman/"+ref, tip)
 	}

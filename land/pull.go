@@ -2,6 +2,7 @@ package land
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -25,10 +26,21 @@ type Pulls interface {
 type Pull struct {
 	State PullState
 	URL   string
+	// Head is the newest commit of its branch, in full; empty if that is not known.
+	Head string
 	// Merged is the commit with which it was merged, in full.
 	Merged string
+	// Commits are those that it had, oldest first; nil if that is not known.
+	Commits []PullCommit
 	// Comments are what people wrote there, each after its author.
 	Comments []string
+}
+
+// A PullCommit is a commit of a pull request. A merge that rebases it keeps its subject and when it was authored.
+type PullCommit struct {
+	Commit   string // in full; empty if that is not known
+	Subject  string
+	Authored int64 // in seconds
 }
 
 // A PullState is what became of a pull request.
@@ -38,6 +50,8 @@ const (
 	PullOpen   PullState = "OPEN"
 	PullMerged PullState = "MERGED"
 	PullClosed PullState = "CLOSED"
+
+	pullStrange PullState = "strange" // it is not the task's
 )
 
 // A PullError says that pull requests could not be made or looked at.
@@ -51,22 +65,30 @@ func (e *PullError) Error() string { return fmt.Sprintf("gh: %.400q", e.Said) }
 // pollTime is how often a pull request is looked at.
 const pollTime = time.Minute
 
-// pullBranch is the branch of the pull request of an attempt.
-func pullBranch(q board.Queued) string {
-	return "bossman/" + q.Task.ID.String() + "-" + strconv.Itoa(q.Task.Attempt)
+// pullBranch is the branch of the pull request of an attempt. Other boards may have a task of the same id, so it has the first
+// digits of the commit that was reported.
+func pullBranch(id board.ID, attempt int, tip string) string {
+	return oldBranch(id, attempt) + "-" + tip[:min(len(tip), 8)]
 }
+
+// oldBranch is what older versions call the branch.
+func oldBranch(id board.ID, attempt int) string {
+	return "bossman/" + id.String() + "-" + strconv.Itoa(attempt)
+}
+
+func queuedBranch(q board.Queued) string { return pullBranch(q.Task.ID, q.Task.Attempt, q.Tip.Commit) }
 
 // pulls looks at the pull requests of what is queued, and makes those that are missing. more is set if
 // something has left the queue.
 func (l *Lander) pulls(ctx context.Context, tip string, queue []board.Queued) (more bool, err error) {
 	l.begin()
 	for _, q := range queue {
-		branch := pullBranch(q)
+		branch := queuedBranch(q)
 		if seen, ok := l.seen[branch]; ok && time.Since(seen.at) < pollTime {
-			l.waits(q, "its pull request is open: "+seen.url, true)
+			l.waits(q, pullIsOpen+seen.url, true)
 			continue
 		}
-		p, err := l.o.Pulls.View(ctx, branch)
+		p, branch, err := l.find(ctx, tip, q)
 		if err != nil {
 			return more, err
 		}
@@ -75,7 +97,9 @@ func (l *Lander) pulls(ctx context.Context, tip string, queue []board.Queued) (m
 		case "":
 			gone, err = l.pull(ctx, tip, q)
 		case PullMerged:
-			gone, err = l.merged(ctx, q, p)
+			gone, err = l.merged(ctx, q, p, branch)
+		case pullStrange:
+			l.waits(q, fmt.Sprintf("the pull request of branch %q has something else than its work: close it and delete the branch, or, if the work is in there, bossman task done %v: %.200q", branch, q.Task.ID, visible.Line(p.URL)), true)
 		case PullClosed:
 			gone, err = true, l.closed(ctx, q, p)
 		default:
@@ -89,6 +113,129 @@ func (l *Lander) pulls(ctx context.Context, tip string, queue []board.Queued) (m
 	return more, nil
 }
 
+// find returns the pull request of a task, and its branch; the zero one if there is none. One that an older version has made, whose
+// branch could be of any board, is the task's only if it has the work.
+func (l *Lander) find(ctx context.Context, tip string, q board.Queued) (p Pull, branch string, err error) {
+	branch = queuedBranch(q)
+	if p, err = l.o.Pulls.View(ctx, branch); err != nil {
+		return p, branch, err
+	}
+	if p.State != "" {
+		own, known, err := l.hasWork(ctx, tip, p, branch, q)
+		if known && !own && p.State != PullClosed { // which people do not want, whatever they made of it
+			p.State = pullStrange
+		}
+		return p, branch, err
+	}
+	old := oldBranch(q.Task.ID, q.Task.Attempt)
+	other, err := l.o.Pulls.View(ctx, old)
+	if err != nil || other.State == "" {
+		return p, branch, err
+	}
+	if own, _, err := l.hasWork(ctx, tip, other, old, q); err != nil || !own {
+		return p, branch, err
+	}
+	return other, old, nil
+}
+
+// maxPushed is how many commits of people on top of the work in a pull request are looked at.
+const maxPushed = 20
+
+// hasWork reports whether the newest commit of a pull request is the work of a task on top of the target, or has such a commit in
+// its history: people push to it, too. What has happened to the target since it was merged does not count. known is false if that commit is not to be had.
+func (l *Lander) hasWork(ctx context.Context, tip string, p Pull, branch string, q board.Queued) (own, known bool, err error) {
+	if !git.IsObject(p.Head) {
+		return false, false, nil
+	}
+	if _, err := l.o.Repo.Commit(ctx, p.Head); err != nil {
+		if _, err := l.target.branch(ctx, branch); err != nil {
+			return false, false, err
+		}
+		if _, err := l.o.Repo.Commit(ctx, p.Head); err != nil { // the branch is gone
+			return false, false, nil
+		}
+	}
+	room, err := l.room.at(ctx, tip)
+	if err != nil {
+		return false, false, err
+	}
+	before, forward, err := l.beforeMerge(ctx, tip, p)
+	if err != nil {
+		return false, false, err
+	}
+	base, err := room.MergeBase(ctx, before, p.Head)
+	if errors.Is(err, git.ErrUnrelated) {
+		return false, true, nil
+	}
+	if err != nil {
+		return false, false, err
+	}
+	pushed, err := l.o.Repo.Log(ctx, base, p.Head, taskTrailer)
+	if err != nil {
+		return false, false, err
+	}
+	pairs := [][2]string{{tip, p.Head}} // also if the target has it
+	for _, c := range pushed[:min(len(pushed), maxPushed)] {
+		pairs = append(pairs, [2]string{before, c.Commit})
+	}
+	for commit := p.Head; forward && len(pairs) <= maxPushed; { // where the branch began cannot be told
+		parent, err := l.o.Repo.Commit(ctx, commit+"^1")
+		if err != nil {
+			break
+		}
+		pairs = append(pairs, [2]string{parent, commit})
+		commit = parent
+	}
+	for _, pair := range pairs {
+		if own, known, err = l.isWork(ctx, pair[0], pair[1], q); err != nil || own || !known {
+			return own, known, err
+		}
+	}
+	return false, true, nil
+}
+
+// beforeMerge returns the commit of the target before people have merged a pull request: with a merge commit its own commits are in
+// the target, too. forward is set if the target was moved forward to them instead. If they are not there, it is the tip.
+func (l *Lander) beforeMerge(ctx context.Context, tip string, p Pull) (before string, forward bool, err error) {
+	if p.State != PullMerged || !git.IsObject(p.Merged) {
+		return tip, false, nil
+	}
+	if in, err := l.target.contains(ctx, tip, p.Merged); err != nil || !in {
+		return tip, false, err
+	}
+	before = p.Merged
+	for range maxPushed {
+		in, err := l.target.contains(ctx, before, p.Head)
+		if err != nil {
+			return tip, false, err
+		}
+		if !in {
+			return before, forward, nil
+		}
+		forward = before == p.Head
+		if before, err = l.o.Repo.Commit(ctx, before+"^1"); err != nil { // the history is shorter than that
+			break
+		}
+	}
+	return tip, forward, nil
+}
+
+// pullIsOpen begins why a task waits whose pull request is open. Its address follows.
+const pullIsOpen = "its pull request is open: "
+
+// OpenPull returns the address of the pull request of a task in a landing queue, if a lander has seen that it is open.
+func OpenPull(line board.Line, id board.ID) string {
+	if line.Lander.Note == nil || !slices.ContainsFunc(line.Queue, func(q board.Queued) bool { return q.Task.ID == id }) {
+		return ""
+	}
+	for _, w := range line.Lander.Note.Waits {
+		if url, ok := strings.CutPrefix(w.Why, pullIsOpen); ok && w.Task == id {
+			return url
+		}
+	}
+	return ""
+}
+
 // A sighting is when a pull request was seen to be open.
 type sighting struct {
 	url string
@@ -98,14 +245,14 @@ type sighting struct {
 // open notes that a task waits for people.
 func (l *Lander) open(q board.Queued, url string) {
 	url = visible.Line(url)
-	l.seen[pullBranch(q)] = sighting{url, time.Now()}
-	l.waits(q, "its pull request is open: "+url, true)
+	l.seen[queuedBranch(q)] = sighting{url, time.Now()}
+	l.waits(q, pullIsOpen+url, true)
 }
 
 // pull makes the pull request of a task, unless its work conflicts with the target or the check refuses it
 // there; gone is set then.
 func (l *Lander) pull(ctx context.Context, tip string, q board.Queued) (gone bool, err error) {
-	branch := pullBranch(q)
+	branch := queuedBranch(q)
 	there, err := l.target.branch(ctx, branch)
 	if err != nil {
 		return false, err
@@ -125,7 +272,7 @@ func (l *Lander) pull(ctx context.Context, tip string, q board.Queued) (gone boo
 		if err := l.target.pushOnce(ctx, there, branch); err != nil {
 			return false, err
 		}
-	} else if own, err := l.isWork(ctx, tip, there, q); err != nil || !own {
+	} else if own, _, err := l.isWork(ctx, tip, there, q); err != nil || !own {
 		if err == nil {
 			l.waits(q, fmt.Sprintf("branch %q of %s has something else than its work: delete that branch", branch, l.o.Target.Remote), true)
 		}
@@ -152,26 +299,27 @@ func verbatim(head, text string) string {
 	return head + "\n\n" + fence + "text\n" + text + "\n" + fence
 }
 
-// isWork reports whether a commit on top of the target is what becomes of the work of a task there.
-func (l *Lander) isWork(ctx context.Context, tip, commit string, q board.Queued) (bool, error) {
+// isWork reports whether a commit on top of the target is what becomes of the work of a task there. known is false if the work
+// cannot be merged now.
+func (l *Lander) isWork(ctx context.Context, tip, commit string, q board.Queued) (own, known bool, err error) {
 	room, err := l.room.at(ctx, tip)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	base, err := room.MergeBase(ctx, tip, commit)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	m, why, _, err := l.merge(ctx, room, base, q, past{}, nil)
 	if err != nil || why != "" || len(m.Conflicts) > 0 {
-		return false, err
+		return false, err == nil && why == "", err
 	}
 	tree, err := room.Tree(ctx, commit)
-	return err == nil && tree == m.Tree, err
+	return err == nil && tree == m.Tree, err == nil, err
 }
 
 // merged ends the landing of a task whose pull request people have merged.
-func (l *Lander) merged(ctx context.Context, q board.Queued, p Pull) (gone bool, err error) {
+func (l *Lander) merged(ctx context.Context, q board.Queued, p Pull, branch string) (gone bool, err error) {
 	if !board.ValidObject(p.Merged) {
 		l.waits(q, fmt.Sprintf("its pull request was merged, and it is not said as which commit: %.200q", visible.Line(p.URL)), true)
 		return false, nil
@@ -186,8 +334,8 @@ func (l *Lander) merged(ctx context.Context, q board.Queued, p Pull) (gone bool,
 	if err := l.land(ctx, p.Merged, []link{{q, p.Merged}}); err != nil {
 		return false, err
 	}
-	if there, err := l.target.branch(ctx, pullBranch(q)); err == nil && there != "" { // or else it stays
-		_ = l.target.unpush(ctx, map[string]string{"refs/heads/" + pullBranch(q): there})
+	if there, err := l.target.branch(ctx, branch); err == nil && there != "" && (p.Head == "" || p.Head == there) { // or else it stays
+		_ = l.target.unpush(ctx, map[string]string{"refs/heads/" + branch: there})
 	}
 	return true, nil
 }

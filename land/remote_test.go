@@ -58,7 +58,7 @@ func sh(t *testing.T, dir, line string) {
 func (y *yard) share(id board.ID) {
 	y.Helper()
 	d := y.status(id, board.Landing)
-	y.git("-C", y.dir, "push", "-q", "origin", d.Doc.Result.Tip.Commit+":refs/bossman/"+id.String()+"/1")
+	y.git("-C", y.dir, "push", "-q", "origin", d.Doc.Result.Tip.Commit+":"+git.SharedRef(git.StateRefs(id.String())+"1", d.Doc.Result.Tip.Commit))
 }
 
 // Work lands at the remote repository, also from a clone that it was not made in. No branch of the
@@ -156,14 +156,8 @@ func TestLand_remoteSettles(t *testing.T) {
 		y, origin := newRemoteYard(t, "", map[string]string{"a": "1\n"})
 		id := y.task("one", "main", map[string]string{"one": "1\n"})
 		y.share(id)
-		lease, err := y.board.Lead(t.Context(), y.actor, board.Lease{Project: "web", Target: "origin/main", Holder: "one that dies"})
-		if err != nil {
-			t.Fatal(err)
-		}
 		tip := y.status(id, board.Landing).Doc.Result.Tip
-		if _, err := y.board.BeginLand(t.Context(), y.actor, lease, tip.Base, tip.Commit, []board.Item{{Task: id, Attempt: 1, Tip: tip.Commit}}); err != nil {
-			t.Fatal(err)
-		}
+		y.dies("origin/main", tip.Base, tip.Commit, board.Item{Task: id, Attempt: 1, Tip: tip.Commit})
 		want := []string{"landed web-1"}
 		if pushed {
 			y.git("-C", y.dir, "push", "-q", "origin", tip.Commit+":refs/heads/main")

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -24,10 +25,10 @@ func TestLand_room(t *testing.T) {
 	}
 	for n, work := range []func(){
 		func() {
-			y.write(map[string]string{filepath.Join("..", filepath.Base(y.dir)+".worktrees", "land", "new"): "hours\n"})
+			y.write(map[string]string{filepath.Join("..", filepath.Base(y.dir)+".worktrees", "bossman-land", "new"): "hours\n"})
 		},
 		func() {
-			y.write(map[string]string{filepath.Join("..", filepath.Base(y.dir)+".worktrees", "land", "new"): "hours\n"})
+			y.write(map[string]string{filepath.Join("..", filepath.Base(y.dir)+".worktrees", "bossman-land", "new"): "hours\n"})
 			y.git("-C", room, "add", "new")
 			y.git("-C", room, "commit", "-qm", "new")
 		},
@@ -44,6 +45,32 @@ func TestLand_room(t *testing.T) {
 		if text, err := os.ReadFile(filepath.Join(list[n], "new")); n < 2 && (err != nil || string(text) != "hours\n") {
 			t.Errorf("case %d: %q, %v", n, text, err)
 		}
+	}
+}
+
+// TestLand_roomLeft: the worktree of a lander of a clone that was deleted is moved away. Of any other directory it is said what to do.
+func TestLand_roomLeft(t *testing.T) {
+	y := newYard(t, "true", map[string]string{"a": "1\n"})
+	room := y.o.Repo.Room()
+	if err := os.MkdirAll(room, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(room, "mine"), []byte("hours\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	id := y.task("one", "next", map[string]string{"b": "1\n"})
+	y.land()
+	if n := len(y.events); n == 0 || y.events[n-1].Kind != Stopped || !strings.HasSuffix(y.events[n-1].Text, "no worktree is made there; move it elsewhere, and it is made anew") {
+		t.Errorf("with a person's directory: %+v", y.events)
+	}
+	if err := os.WriteFile(filepath.Join(room, ".git"), []byte("gitdir: "+filepath.Join(t.TempDir(), "gone")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	y.land()
+	y.status(id, "done")
+	list, _ := filepath.Glob(filepath.Join(room+".aside-*", "mine"))
+	if len(list) != 1 {
+		t.Errorf("moved away: %q", list)
 	}
 }
 

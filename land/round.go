@@ -1,6 +1,7 @@
 package land
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,28 +25,35 @@ type link struct {
 // else left is how many tasks are in the queue. A target that is gone, or a remote repository that does
 // not take part, stops the queue.
 func (l *Lander) round(ctx context.Context) (more bool, left int, err error) {
+	l.astray = false
 	more, left, err = l.advance(ctx)
 	if ctx.Err() != nil || !stops(err) {
 		return more, left, err
 	}
+	_, l.astray = errors.AsType[*strayError](err)
 	l.stop(Event{Text: err.Error()})
 	line, err := l.o.Board.Line(ctx, l.o.Project)
 	return false, len(line.Queue), err
 }
 
-// stops reports whether an error is that of a target that is gone, of a remote repository or its pull requests, or
+// stops reports whether an error is that of a target that is gone, cannot be moved or is not the one on which work lands, of a clone that leaves something out or in which the target cannot be checked out, of a remote repository or its pull requests, or
 // of a connection to it that nobody has accepted.
 func stops(err error) bool {
 	_, gone := errors.AsType[goneError](err)
+	_, stray := errors.AsType[*strayError](err)
+	_, part := errors.AsType[*partialError](err)
+	_, alias := errors.AsType[*AliasError](err)
+	_, unmoved := errors.AsType[*refusedError](err)
+	_, room := errors.AsType[*roomError](err)
 	_, remote := errors.AsType[*git.RemoteError](err)
 	_, pulls := errors.AsType[*PullError](err)
 	e, refused := errors.AsType[*git.FilterError](err)
-	return gone || remote || pulls || refused && e.Remote
+	return gone || stray || part || alias || unmoved || room || remote || pulls || refused && e.Remote
 }
 
 func (l *Lander) advance(ctx context.Context) (more bool, left int, err error) {
 	l.there = nil
-	if l.o.Target.Kind != board.TargetLocal { // its repository is left alone while there is nothing to do
+	if l.o.Target.Kind != board.TargetLocal && !l.o.FromHere { // its repository is left alone while there is nothing to do
 		line, err := l.o.Board.Line(ctx, l.o.Project)
 		if err != nil || len(line.Queue) == 0 && line.Open == nil {
 			return false, 0, err
@@ -58,6 +66,10 @@ func (l *Lander) advance(ctx context.Context) (more bool, left int, err error) {
 	if err != nil {
 		return false, 0, err
 	}
+	if err := l.here(ctx, tip); err != nil {
+		return false, 0, err
+	}
+	l.o.FromHere = false                   // what becomes of the target from now on is for a person to see
 	if l.o.Target.Kind != board.TargetPR { // which people merge
 		if err := l.lookAround(ctx, tip); err != nil {
 			return false, 0, err
@@ -133,15 +145,19 @@ func (l *Lander) chain(ctx context.Context, tip string, queue []board.Queued, in
 	if err != nil {
 		return nil, false, err
 	}
+	all := queue
+	if queue, err = l.pass(queue); err != nil {
+		return nil, false, err
+	}
 	onto := tip
 	for _, q := range queue {
-		if len(chain) == l.o.Batch {
+		if len(chain) == l.o.Batch || len(chain) > 0 && l.tries(q) > 0 { // which is judged alone, when nothing else can land
 			break
 		}
 		m, why, forPeople, err := l.merge(ctx, room, onto, q, had, in)
 		var behind board.ID
 		if err == nil && why == "" {
-			why, behind, err = l.includes(ctx, onto, q, had)
+			why, behind, err = l.includes(ctx, onto, q, all, had)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -167,16 +183,22 @@ func (l *Lander) chain(ctx context.Context, tip string, queue []board.Queued, in
 
 // merge merges the work of a task on top of a commit. why says why it does not land now.
 func (l *Lander) merge(ctx context.Context, room *git.Repo, onto string, q board.Queued, had past, in obstacles) (m git.Merged, why string, forPeople bool, err error) {
-	if why, err = l.target.fetch(ctx, q); err != nil || why != "" {
+	if why, err = l.target.fetch(ctx, q, l.host()); err != nil || why != "" {
 		return m, why, true, err
 	}
 	base, err := room.MergeBase(ctx, onto, q.Tip.Commit)
+	if errors.Is(err, git.ErrUnrelated) {
+		return m, fmt.Sprintf("its commits have no common ancestor with %s, so nobody can tell what it changes; to send it back: bossman land return %v -m \"begin from %s\"", l.o.Target, q.Task.ID, l.o.Target), true, nil
+	}
 	if err != nil {
 		return m, "", false, err
 	}
 	paths, err := room.Changed(ctx, base, q.Tip.Commit, maxFiles)
 	if err != nil {
 		return m, "", false, err
+	}
+	if why, err = l.linked(ctx, room, base, q, paths); err != nil || why != "" {
+		return m, why, true, err
 	}
 	if why, err = l.shown(ctx, onto, base, q, paths, had); err != nil || why != "" {
 		return m, why, true, err
@@ -188,11 +210,30 @@ func (l *Lander) merge(ctx context.Context, room *git.Repo, onto string, q board
 	if err != nil {
 		return m, "", false, err
 	}
-	m, err = room.Candidate(ctx, git.Candidate{Target: onto, Tip: q.Tip.Commit, Style: l.o.Style, Message: message(q, undoes), Landed: had.landed, Undone: had.undone}, l.o.Accept)
-	if err == nil && len(m.Conflicts) == 0 {
+	c := git.Candidate{
+		Target: onto, Tip: q.Tip.Commit, Style: l.o.Style, Message: message(q, undoes), Landed: had.landed, Undone: had.undone, Base: base, Shown: cmp.Or(q.Tip.Base, base),
+	}
+	if m, err = l.candidate(ctx, room, c, q, had); err != nil || len(m.Conflicts) > 0 {
+		return m, "", true, err
+	}
+	if why = l.missing(q, m); why == "" {
 		why, err = l.blocked(ctx, onto, m.Commit, in)
 	}
 	return m, why, true, err
+}
+
+// linked says why work does not land that has a repository of its own in it, as if it were a submodule: no clone would get its files.
+// paths are what has changed since base.
+func (l *Lander) linked(ctx context.Context, room *git.Repo, base string, q board.Queued, paths []string) (string, error) {
+	if !slices.ContainsFunc(paths, func(path string) bool { return strings.HasSuffix(path, " (submodule)") }) {
+		return "", nil
+	}
+	unnamed, err := room.Unnamed(ctx, q.Tip.Commit, base)
+	if err != nil || len(unnamed) == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("it has none of the files in %.200q, only a link to the repository there, which no .gitmodules names; to send it back: bossman land return %v -m \"add those files, or git submodule add\"",
+		visible.Line(unnamed[0]), q.Task.ID), nil
 }
 
 // blocked says why a commit on top of another one cannot land now: files of a checkout are in its way.
@@ -222,10 +263,9 @@ func (l *Lander) conflict(ctx context.Context, tip string, q board.Queued, files
 		Attempt: q.Task.Attempt, Kind: board.ReturnConflict, Files: named, Target: tip, Lease: l.current(),
 		Text: fmt.Sprintf("it conflicts with %s", l.o.Target),
 	}
-	if other, err := l.o.Repo.LastTouched(ctx, q.Tip.Base, tip, files); err == nil && other != "" {
-		if name, err := l.o.Repo.Trailer(ctx, other, taskTrailer); err == nil {
-			r.Other, _ = board.ParseID(name)
-		}
+	var sure bool
+	if r.Other, sure = l.otherSide(ctx, tip, q, files); !sure && !r.Other.IsZero() {
+		r.Text += fmt.Sprintf("; the newest change of these files there is that of %v", r.Other)
 	}
 	if err := l.giveBack(ctx, q.Task.ID, r); err != nil {
 		return err
@@ -249,7 +289,7 @@ func (l *Lander) giveBack(ctx context.Context, id board.ID, r board.Return) erro
 }
 
 // judge checks the end of a chain, and returns the beginning of it that can land. more is set if
-// something was sent back.
+// something was sent back, or cannot be judged and lets others go past it.
 func (l *Lander) judge(ctx context.Context, tip string, chain []link) (good []link, more bool, err error) {
 	c, err := l.o.Check()
 	if err != nil || c == nil {
@@ -259,12 +299,12 @@ func (l *Lander) judge(ctx context.Context, tip string, chain []link) (good []li
 	look := func(ctx context.Context, commit, what string) verdict {
 		l.o.Report(Event{Kind: Checking, Commit: commit, Text: what})
 		if err = l.tell(ctx, fmt.Sprintf("checks %.150s at %s", what, git.Short(commit))); err != nil {
-			return unknown
+			return ended
 		}
-		last, err = l.room.check(ctx, c, commit)
+		last, err = l.room.check(ctx, c, commit, tip)
 		switch {
 		case err != nil || ctx.Err() != nil:
-			return unknown
+			return ended
 		case last.Result == check.Green:
 			return green
 		case last.Result == check.Red:
@@ -276,18 +316,16 @@ func (l *Lander) judge(ctx context.Context, tip string, chain []link) (good []li
 		return look(ctx, chain[place-1].commit, names(chain[:place]))
 	}
 	found := finding{good: len(chain)}
-	switch v := at(ctx, len(chain)); {
-	case v == unknown:
-		found = finding{unknown: true}
-	case v == red:
+	if v := at(ctx, len(chain)); v == red || v == unknown {
 		switch own := look(ctx, tip, l.o.Target.String()+" itself"); own {
 		case red:
-			l.stop(Event{Commit: tip, Text: fmt.Sprintf("the check fails on %s itself, at commit %s: mend it; nothing lands until then", l.o.Target, git.Short(tip))})
+			l.stop(Event{Commit: tip, Text: fmt.Sprintf("the check fails on %s itself, at commit %s: fix it; nothing lands until then", l.o.Target, git.Short(tip))})
+			return nil, false, nil
+		case unknown:
+			l.stop(Event{Commit: tip, Text: fmt.Sprintf("the check could not judge %s itself, at commit %s: %s; fix that; nothing lands until then", l.o.Target, git.Short(tip), unjudgedWhy(last))})
 			return nil, false, nil
 		case green:
-			found = search(ctx, len(chain), at)
-		default:
-			found = finding{unknown: true}
+			found = search(ctx, len(chain), v, at)
 		}
 	}
 	switch {
@@ -295,9 +333,12 @@ func (l *Lander) judge(ctx context.Context, tip string, chain []link) (good []li
 		return nil, false, err
 	case ctx.Err() != nil:
 		return nil, false, ctx.Err()
-	case found.unknown && found.good == 0:
-		l.stop(Event{Text: "the check could not judge the work: " + last.Why})
-		return nil, false, nil
+	case found.unjudged:
+		onto := tip
+		if found.good > 0 {
+			onto = chain[found.good-1].commit
+		}
+		return chain[:found.good], true, l.setAside(onto, chain[found.good].Queued, last)
 	case found.blamed:
 		// What is before it lands first: then it is known what it was red on top of.
 		if found.good == 0 {
@@ -315,12 +356,18 @@ func (l *Lander) judge(ctx context.Context, tip string, chain []link) (good []li
 func (l *Lander) red(ctx context.Context, tip string, k link, v check.Verdict, c *check.Check) error {
 	err := l.giveBack(ctx, k.Task.ID, board.Return{
 		Attempt: k.Task.Attempt, Kind: board.ReturnRed, Target: tip, Lease: l.current(),
-		Text: fmt.Sprintf("on top of %s, at commit %s, the check %q fails with exit status %d, twice:\n%s", l.o.Target, git.Short(tip), c, v.Exit, v.Tail),
+		Text: fmt.Sprintf("on top of %s, at commit %s, the check fails with exit status %d, twice:\n%s\nThe check is %q.", l.o.Target, git.Short(tip), v.Exit, strings.TrimSpace(v.Tail), c),
 	})
 	if err == nil {
-		l.o.Report(Event{Kind: Red, Task: k.Task.ID, Title: k.Task.Title, Text: fmt.Sprintf("exit status %d on top of %s", v.Exit, git.Short(tip))})
+		l.o.Report(Event{Kind: Red, Task: k.Task.ID, Title: k.Task.Title, Text: fmt.Sprintf("exit status %d on top of %s: %s", v.Exit, git.Short(tip), lastLine(v.Tail))})
 	}
 	return err
+}
+
+// lastLine is the last line of what a check has written.
+func lastLine(tail string) string {
+	lines := strings.Split(strings.TrimSpace(tail), "\n")
+	return visible.Line(lines[len(lines)-1])
 }
 
 // errMoved means that the target or the queue is not what it was: the next round looks again.
@@ -328,11 +375,15 @@ var errMoved = errors.New("land: the target or the queue has changed")
 
 // land moves the target to the end of a chain that was checked.
 func (l *Lander) land(ctx context.Context, tip string, chain []link) error {
-	items := make([]board.Item, len(chain))
+	items, commits := make([]board.Item, len(chain)), map[board.ID]string{}
 	for i, k := range chain {
+		commits[k.Task.ID] = k.commit
 		items[i] = board.Item{Task: k.Task.ID, Attempt: k.Task.Attempt, Tip: k.Tip.Commit}
 	}
 	to := chain[len(chain)-1].commit
+	if err := l.claim(ctx); err != nil {
+		return err
+	}
 	intent, err := l.o.Board.BeginLand(ctx, l.o.Actor, l.current(), tip, to, items)
 	if errors.Is(err, board.ErrConflict) && !errors.Is(err, board.ErrLeaseLost) {
 		return errMoved
@@ -354,10 +405,10 @@ func (l *Lander) land(ctx context.Context, tip string, chain []link) error {
 		if moved {
 			return errMoved
 		}
-		return err
+		return l.unmoved(ctx, intent, err)
 	}
-	l.known = to
-	if _, err := l.o.Board.Landed(ctx, l.o.Actor, l.current(), intent.ID); err != nil {
+	l.see(to)
+	if _, err := l.o.Board.Landed(ctx, l.o.Actor, l.current(), intent.ID, commits); err != nil {
 		return err
 	}
 	clear(l.said)
@@ -369,6 +420,25 @@ func (l *Lander) land(ctx context.Context, tip string, chain []link) error {
 		l.o.Report(Event{Kind: Landed, Task: k.Task.ID, Title: k.Task.Title, Commit: k.commit})
 	}
 	return nil
+}
+
+// unmoved ends an intent if git refused to move a target of this clone, so that its tasks can be taken out of the queue. It returns
+// the error of that.
+func (l *Lander) unmoved(ctx context.Context, intent board.Intent, err error) error {
+	_, held := errors.AsType[*git.HeldError](err)
+	if held || ctx.Err() != nil || l.o.Target.Kind != board.TargetLocal {
+		return err
+	}
+	if failed := l.target.recover(ctx); failed != nil {
+		return err // it is not known how far it got
+	}
+	if has, failed := l.target.has(ctx, intent.New); failed != nil || has {
+		return err // the next round sees it
+	}
+	if failed := l.o.Board.Dropped(ctx, l.o.Actor, l.current(), intent.ID); failed != nil {
+		return failed
+	}
+	return &refusedError{err}
 }
 
 // settle ends an intent that an earlier lander has left open: the target tells whether it was done.
@@ -383,13 +453,15 @@ func (l *Lander) settle(ctx context.Context) error {
 	for _, intent := range open {
 		has, err := l.target.has(ctx, intent.New)
 		if err == nil && !has { // it may be where pushes go, and come from there
-			err = l.target.apart(ctx)
+			if err = l.target.apart(ctx); err == nil {
+				err = l.settles(ctx, intent)
+			}
 		}
 		if err != nil {
 			return err
 		}
 		if has {
-			_, err = l.o.Board.Landed(ctx, l.o.Actor, l.current(), intent.ID)
+			_, err = l.o.Board.Landed(ctx, l.o.Actor, l.current(), intent.ID, l.target.commits(ctx, intent))
 		} else {
 			err = l.o.Board.Dropped(ctx, l.o.Actor, l.current(), intent.ID)
 		}
@@ -400,36 +472,18 @@ func (l *Lander) settle(ctx context.Context) error {
 	return nil
 }
 
-// lookAround reports that somebody else has moved the target since it was last moved from here.
-func (l *Lander) lookAround(ctx context.Context, tip string) error {
-	if l.known == "" {
-		last, err := l.o.Board.Intents(ctx, board.IntentFilter{Project: l.o.Project, Target: l.o.Target.String(), State: board.IntentLanded, Limit: 1})
-		if err != nil {
-			return err
-		}
-		for _, intent := range last {
-			l.known = intent.New
-		}
-	}
-	if l.known != "" && l.known != tip {
-		l.o.Report(Event{Kind: Moved, Commit: tip, Text: fmt.Sprintf("%s was moved from %s to %s by somebody else", l.o.Target, git.Short(l.known), git.Short(tip))})
-	}
-	l.known = tip
-	return nil
-}
-
 // taskTrailer names the task of a commit in its message.
 const taskTrailer = "Bossman-Task"
 
-// message is the message of the commit with which work lands. undoes names the task whose work it undoes, if
-// it does.
+// message is the message of the commit with which work lands. undoes is what it undoes, as the value of undoesTrailer, if it
+// does.
 func message(q board.Queued, undoes string) string {
 	text := visible.Line(q.Task.Title) + "\n\n"
 	if q.Summary != "" {
 		text += visible.Text(q.Summary) + "\n\n"
 	}
 	text += fmt.Sprintf("%s: %v\nBossman-Attempt: %d\n", taskTrailer, q.Task.ID, q.Task.Attempt)
-	if _, err := board.ParseID(undoes); err == nil {
+	if undoes != "" {
 		text += undoesTrailer + ": " + undoes + "\n"
 	}
 	return text

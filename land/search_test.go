@@ -9,7 +9,7 @@ func TestSearch(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		for bad := 1; bad <= n; bad++ {
 			runs := 0
-			got := search(t.Context(), n, func(_ context.Context, place int) verdict {
+			got := search(t.Context(), n, red, func(_ context.Context, place int) verdict {
 				runs++
 				if place >= bad {
 					return red
@@ -28,13 +28,13 @@ func TestSearch(t *testing.T) {
 
 // A check that has failed once for nothing blames nobody.
 func TestSearch_flaky(t *testing.T) {
-	got := search(t.Context(), 8, func(context.Context, int) verdict { return green })
+	got := search(t.Context(), 8, red, func(context.Context, int) verdict { return green })
 	if got != (finding{good: 8}) {
 		t.Errorf("all green the second time: %+v", got)
 	}
 	for flaky := 1; flaky <= 8; flaky++ {
 		seen := map[int]bool{}
-		got := search(t.Context(), 8, func(_ context.Context, place int) verdict {
+		got := search(t.Context(), 8, red, func(_ context.Context, place int) verdict {
 			first := !seen[place]
 			seen[place] = true
 			if first && place >= flaky {
@@ -50,7 +50,7 @@ func TestSearch_flaky(t *testing.T) {
 
 func TestSearch_notJudged(t *testing.T) {
 	for place := 1; place <= 8; place++ {
-		got := search(t.Context(), 8, func(_ context.Context, p int) verdict {
+		got := search(t.Context(), 8, red, func(_ context.Context, p int) verdict {
 			switch {
 			case p == place:
 				return unknown

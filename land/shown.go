@@ -16,7 +16,7 @@ import (
 // are the files that it changes since then.
 func (l *Lander) shown(ctx context.Context, onto, base string, q board.Queued, paths []string, had past) (why string, err error) {
 	back := fmt.Sprintf("; to send it back: bossman land return %v", q.Task.ID)
-	if from := q.Tip.Base; from != "" {
+	if from := q.Tip.Base; from != "" && from != base { // base is in both
 		in, err := l.target.contains(ctx, onto, from)
 		if err != nil {
 			return "", err
@@ -30,21 +30,19 @@ func (l *Lander) shown(ctx context.Context, onto, base string, q board.Queued, p
 		if !in {
 			return fmt.Sprintf("it was reported to begin from commit %s, which is not in its history: reviewers were shown something else than commit %s changes", git.Short(from), git.Short(q.Tip.Commit)) + back, nil
 		}
-		if from != base {
-			told, err := l.o.Repo.Changed(ctx, from, q.Tip.Commit, maxFiles)
-			if err != nil {
-				return "", err
-			}
-			if n := slices.IndexFunc(paths, func(path string) bool { return !slices.Contains(told, path) }); n >= 0 && len(told) < maxFiles {
-				return fmt.Sprintf("it changes %.200q since commit %s, and reviewers were shown what it changes since commit %s: that leaves this file out", visible.Line(paths[n]), git.Short(base), git.Short(from)) + back, nil
-			}
-			newer, err := l.begunLater(ctx, onto, q, had)
-			if err != nil {
-				return "", err
-			}
-			if newer != "" {
-				return fmt.Sprintf("it was reported to begin from commit %s, and was made on top of commit %s, which had landed by then: reviewers were not shown what it takes back of that", git.Short(from), git.Short(newer)) + back, nil
-			}
+		told, err := l.o.Repo.Changed(ctx, from, q.Tip.Commit, maxFiles)
+		if err != nil {
+			return "", err
+		}
+		if n := slices.IndexFunc(paths, func(path string) bool { return !slices.Contains(told, path) }); n >= 0 && len(told) < maxFiles {
+			return fmt.Sprintf("it changes %.200q since commit %s, and reviewers were shown what it changes since commit %s: that leaves this file out", visible.Line(paths[n]), git.Short(base), git.Short(from)) + back, nil
+		}
+		newer, err := l.begunLater(ctx, onto, q, had)
+		if err != nil {
+			return "", err
+		}
+		if newer != "" {
+			return fmt.Sprintf("it was reported to begin from commit %s, and was made on top of commit %s, which had landed by then: reviewers were not shown what it takes back of that", git.Short(from), git.Short(newer)) + back, nil
 		}
 	}
 	file, err := l.untrue(ctx, q)

@@ -6,16 +6,27 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/check"
 	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/visible"
 )
 
-// undoesTrailer names the task whose work a commit undoes.
+// undoesTrailer names the task whose work a commit undoes, and the commit with which it landed: another board may have a task of
+// the same id.
 const undoesTrailer = "Bossman-Undoes"
+
+// undoesValue is the value of that trailer.
+func undoesValue(id board.ID, landed string) string { return id.String() + " " + landed }
+
+// parseUndoes is the opposite of undoesValue.
+func parseUndoes(value string) (id board.ID, landed string, ok bool) {
+	task, landed, _ := strings.Cut(value, " ")
+	id, err := board.ParseID(task)
+	return id, landed, err == nil && git.IsObject(landed)
+}
 
 // An UndoBoard is what Undo needs of a board.
 type UndoBoard interface {
@@ -23,11 +34,13 @@ type UndoBoard interface {
 	Intents(ctx context.Context, f board.IntentFilter) ([]board.Intent, error)
 	List(ctx context.Context, f board.TaskFilter) ([]board.Task, error)
 	Create(ctx context.Context, a board.Actor, n board.NewTask, key string) (board.Task, board.Doc, error)
-	Reopen(ctx context.Context, a board.Actor, id board.ID, note string) (board.Task, error)
+	Reopen(ctx context.Context, a board.Actor, id board.ID, note string, after ...board.ID) (board.Task, error)
+	Cancel(ctx context.Context, a board.Actor, id board.ID, reason string, deps board.Dependents) ([]board.ID, error)
 	Update(ctx context.Context, a board.Actor, id board.ID, e board.Edit) (board.Task, error)
 	Next(ctx context.Context, a board.Actor, w board.Wish) (*board.Handout, error)
 	GiveBack(ctx context.Context, a board.Actor, h board.Handle) error
 	Done(ctx context.Context, a board.Actor, h board.Handle, r board.Report) (board.Outcome, error)
+	Review(ctx context.Context, a board.Actor, id board.ID, d board.Decision) (board.Outcome, error)
 }
 
 // An Undone is how the work of a task is undone: a task that is in the landing queue, or is reviewed first,
@@ -38,149 +51,350 @@ type Undone struct {
 	Status board.Status
 	// Commit is the newest commit of the work in the target.
 	Commit string
+	// Shared are other done tasks with the same work, which the target had already when they landed: it is taken out with this.
+	Shared []board.ID
+	// Held are the tasks that depend on the work and that nobody works on: they wait for Redo. Begun are other open ones.
+	Held, Begun []board.ID
 }
 
 // Undo makes a task whose work is the opposite of what another one has landed, and which lands like any
-// other: checked, and after a conflict handed out again. person asks for it, and reason is why.
-func Undo(ctx context.Context, o *Options, b UndoBoard, person board.Actor, id board.ID, reason string) (out Undone, err error) {
+// other: checked, and after a conflict handed out again. person asks for it, and reason is why. With accept it needs no
+// review: that person has decided, and the work is made here.
+//
+// The task is a draft until its work is ready to be reported, so nobody else is given it. After an error the same call
+// goes on from where it stopped; Undone names the draft then.
+func Undo(ctx context.Context, o *Options, b UndoBoard, person board.Actor, id board.ID, reason string, accept bool) (out Undone, err error) {
 	t := &target{repo: o.Repo, at: o.Target, accept: o.Accept}
 	d, err := b.Get(ctx, id, 0)
 	if err != nil {
 		return out, err
 	}
-	if err := undone(ctx, b, id); err != nil {
-		return out, err
-	}
-	before, landed, err := t.work(ctx, b, id)
-	if err != nil {
-		return out, err
-	}
-	title, why := visible.Line(d.Task.Title), visible.Text(strings.TrimSpace(reason))
+	why := visible.Text(strings.TrimSpace(reason))
 	if why != "" {
 		why = "\n\nWhy: " + why
 	}
-	made, _, err := b.Create(ctx, person, board.NewTask{
-		Project: id.Project, Title: cut(undoTitle(id.String()) + title), Priority: board.Urgent,
-		Description: fmt.Sprintf("Take what %v landed as commit %s out of %s again, and nothing else: the opposite of the changes from %s to %s.%s", id, git.Short(landed), o.Target, before, landed, why),
-	}, "")
+	found, ended, err := findUndo(ctx, b, id)
 	if err != nil {
 		return out, err
 	}
-	out = Undone{Undo: made.ID, Commit: landed}
-	if out.Status, err = t.report(ctx, o, b, made, id, before, landed); err != nil {
+	if !found.Task.ID.IsZero() && reported(found) {
+		return out, t.wayOut(ctx, b, o.Pulls, found, id, already(ctx, b, person, found, id, why))
+	}
+	before, landed, err := t.work(ctx, b, o.Pulls, id)
+	if err != nil {
 		return out, err
 	}
-	redo, err := b.Reopen(ctx, person, id, fmt.Sprintf("Its work landed as commit %s, and was undone by %v.%s", git.Short(landed), made.ID, why))
+	out.Commit = landed
+	if out.Shared, err = t.sharing(ctx, b, id, before, landed); err != nil {
+		return out, err
+	}
+	also := ""
+	for _, other := range out.Shared {
+		also += fmt.Sprintf("\n\n%v had the same work, and has landed nothing of its own: this takes out its work, too.", other)
+	}
+	made := found.Task
+	if made.ID.IsZero() {
+		made, err = createUndo(ctx, b, person, board.NewTask{
+			Project: id.Project, Title: visible.Cut(undoTitle(id.String())+visible.Line(d.Task.Title), maxTitle), Priority: board.Urgent, Hold: true,
+			Description: fmt.Sprintf("%s%s out of %s again, and nothing else: the opposite of the changes from %s to %s.", undoSpec(id.String()), git.Short(landed), o.Target, before, landed) + also,
+		}, id, ended, why)
+		if err != nil {
+			return out, err
+		}
+	}
+	out.Undo = made.ID
+	w, err := t.opposite(ctx, o, made, id, before, landed, visible.Line(cmp.Or(person.Name, person.Principal)))
+	if err != nil {
+		return out, err
+	}
+	redo, err := b.Reopen(ctx, person, id, redoNote(landed, made.ID, why), made.ID)
 	if err != nil {
 		return out, err
 	}
 	out.Redo = redo.ID
-	again, err := b.Get(ctx, redo.ID, 0)
+	if err := out.hold(ctx, b, person, d.Dependents); err != nil {
+		return out, err
+	}
+	attempt, status, err := w.report(ctx, o, b, person)
 	if err != nil {
 		return out, err
 	}
-	first := []board.ID{made.ID}
-	for _, t := range again.Blockers {
-		first = append(first, t.ID)
+	if out.Status = status; accept && status == board.InReview {
+		done, err := b.Review(ctx, person, made.ID, board.Decision{Verdict: board.Accept, Note: "ordered with bossman land undo", Attempt: attempt})
+		switch {
+		case err == nil:
+			out.Status = done.Status
+		case !errors.Is(err, board.ErrDenied) && !errors.Is(err, board.ErrConflict): // else somebody else reviews it, or has
+			return out, err
+		}
 	}
-	_, err = b.Update(ctx, person, redo.ID, board.Edit{DependsOn: &first})
-	return out, err
+	return out, nil
 }
 
-// undone returns a *NotUndoneError if there is a task already that undoes another one: a person has made it, and it was not cancelled.
-func undone(ctx context.Context, b UndoBoard, id board.ID) error {
-	undoes, err := b.List(ctx, board.TaskFilter{Projects: []string{id.Project}, Query: undoTitle(id.String())})
+// redoNote is what the task that does undone work again is handed over.
+func redoNote(landed string, undo board.ID, why string) string {
+	return fmt.Sprintf("Its work landed as commit %s, and was undone by %v.%s", git.Short(landed), undo, why)
+}
+
+// createUndo creates the draft of a task that undoes another one, or returns the one that another call has created at the
+// same time; the error is a *NotUndoneError if the work of that was reported by another person meanwhile. ended is how many
+// such tasks have ended without undoing it.
+func createUndo(ctx context.Context, b UndoBoard, person board.Actor, n board.NewTask, id board.ID, ended int, why string) (board.Task, error) {
+	made, _, err := b.Create(ctx, person, n, fmt.Sprintf("land undo %v %d", id, ended))
 	if err != nil {
-		return err
+		return made, err
 	}
-	var e *NotUndoneError
-	for _, t := range undoes {
-		if t.Status == board.Cancelled || !strings.HasPrefix(t.Title, undoTitle(id.String())) {
-			continue
+	first, _, err := findUndo(ctx, b, id)
+	switch {
+	case err != nil:
+		return made, err
+	case first.Task.ID != made.ID && !first.Task.ID.IsZero(): // that of another person
+		_, err = b.Cancel(ctx, person, made.ID, fmt.Sprintf("%v does it", first.Task.ID), board.DependentsKeep)
+		if errors.Is(err, board.ErrConflict) { // the same person's other call was faster
+			err = nil
 		}
-		d, err := b.Get(ctx, t.ID, 1000)
+		if err == nil && reported(first) {
+			err = already(ctx, b, person, first, id, why)
+		}
+		return first.Task, err
+	case why == "" || !first.Task.Hold || strings.HasSuffix(first.Doc.Description, why):
+		return made, nil
+	}
+	return b.Update(ctx, person, made.ID, board.Edit{Description: new(n.Description + why)})
+}
+
+// hold makes the open tasks that build on work which is undone wait until it was done again, if nobody works on them.
+func (u *Undone) hold(ctx context.Context, b UndoBoard, person board.Actor, dependents []board.Task) error {
+	for _, t := range dependents {
+		d, err := b.Get(ctx, t.ID, 0)
 		if err != nil {
 			return err
 		}
-		if !byPerson(d) {
+		switch {
+		case d.Task.Status.Terminal() || d.Task.ID == u.Undo:
+			continue
+		case d.Task.Status != board.Pending:
+			u.Begun = append(u.Begun, t.ID)
 			continue
 		}
-		e = &NotUndoneError{Why: fmt.Sprintf("%v is being undone already, by %v", id, t.ID)}
-		if t.Status == board.Done {
-			e.Why = fmt.Sprintf("%v was undone already, by %v", id, t.ID)
+		after := []board.ID{u.Redo}
+		for _, other := range d.Blockers {
+			after = append(after, other.ID)
+		}
+		_, err = b.Update(ctx, person, t.ID, board.Edit{DependsOn: &after})
+		switch {
+		case errors.Is(err, board.ErrConflict) || errors.Is(err, board.ErrInvalid): // somebody has begun it meanwhile, or has linked it otherwise
+			u.Begun = append(u.Begun, t.ID)
+		case err != nil:
+			return err
+		default:
+			u.Held = append(u.Held, t.ID)
 		}
 	}
-	if e == nil {
-		return nil
+	return nil
+}
+
+// endedWithout reports whether a task that undoes another one has ended and undone nothing: it was cancelled, or is done
+// and nothing of it has landed, as after a report that nothing needs to be changed.
+func endedWithout(ctx context.Context, b UndoBoard, t board.Task) (bool, error) {
+	if t.Status != board.Done {
+		return t.Status == board.Cancelled, nil
+	}
+	landed, err := b.Intents(ctx, board.IntentFilter{Project: t.ID.Project, Task: t.ID, State: board.IntentLanded, Limit: 1})
+	return len(landed) == 0, err
+}
+
+// findUndo returns the oldest task that Undo has made for another one and that has not ended without undoing it; zero if there is none.
+// ended is how many have.
+// A title says nothing: anybody may choose it. A person has made the task, and its description is Undo's.
+func findUndo(ctx context.Context, b UndoBoard, id board.ID) (found board.Dossier, ended int, err error) {
+	undoes, err := b.List(ctx, board.TaskFilter{Projects: []string{id.Project}, Query: undoSpec(id.String())})
+	if err != nil {
+		return found, 0, err
+	}
+	for _, t := range undoes {
+		d, err := b.Get(ctx, t.ID, 1000)
+		if err != nil {
+			return found, 0, err
+		}
+		if !strings.HasPrefix(d.Doc.Description, undoSpec(id.String())) || !byPerson(d) {
+			continue
+		}
+		without, err := endedWithout(ctx, b, d.Task)
+		switch {
+		case err != nil:
+			return found, 0, err
+		case without:
+			ended++
+		case found.Task.ID.IsZero() || d.Task.ID.No < found.Task.ID.No:
+			found = d
+		}
+	}
+	return found, ended, nil
+}
+
+// reported reports whether the work of a task that undoes another one was reported, or is made by somebody else.
+func reported(d board.Dossier) bool {
+	return d.Task.Status != board.Pending || slices.ContainsFunc(d.Events, func(e board.Event) bool {
+		return e.To == board.InReview || e.To == board.Landing || e.To == board.Done
+	})
+}
+
+// already returns a *NotUndoneError about a task that undoes another one. It makes the task that does the work again, if
+// that was never made: a person may have started the draft.
+func already(ctx context.Context, b UndoBoard, person board.Actor, undo board.Dossier, id board.ID, why string) error {
+	e := &NotUndoneError{Why: fmt.Sprintf("%v is being undone already, by %v", id, undo.Task.ID)}
+	switch undo.Task.Status {
+	case board.Done:
+		e.Why = fmt.Sprintf("%v was undone already, by %v", id, undo.Task.ID)
+	case board.InReview:
+		e.Next = fmt.Sprintf("bossman task review %v", undo.Task.ID)
 	}
 	redoes, err := b.List(ctx, board.TaskFilter{Projects: []string{id.Project}, Query: fmt.Sprintf("Redo %v: ", id)})
+	if err != nil {
+		return err
+	}
+	made := false
 	for _, t := range redoes {
-		if t.Redoes() == id && t.Status != board.Cancelled {
+		if t.Redoes != id {
+			continue
+		}
+		made = true
+		if t.Status != board.Cancelled && e.Next == "" {
 			e.Next = fmt.Sprintf("%v does it again: bossman task show %v", t.ID, t.ID)
 		}
 	}
-	return cmp.Or(err, error(e))
+	if made {
+		return e
+	}
+	redo, err := b.Reopen(ctx, person, id, fmt.Sprintf("Its work landed, and is undone by %v.%s", undo.Task.ID, why), undo.Task.ID)
+	if err != nil {
+		return err
+	}
+	e.Next = cmp.Or(e.Next, fmt.Sprintf("%v does it again: bossman task show %v", redo.ID, redo.ID))
+	return e
 }
+
+// wayOut makes an error about a task that was undone already say how to undo it all the same, if what undid it was undone itself, and not
+// only in name: another task may have brought the work back before.
+func (t *target) wayOut(ctx context.Context, b UndoBoard, pulls Pulls, undo board.Dossier, id board.ID, err error) error {
+	e, ok := errors.AsType[*NotUndoneError](err)
+	if !ok || undo.Task.Status != board.Done {
+		return err
+	}
+	there, last := false, undo
+	for range maxUndoes {
+		next, _, err := findUndo(ctx, b, last.Task.ID)
+		if err != nil {
+			return err
+		}
+		if next.Task.ID.IsZero() || next.Task.Status != board.Done {
+			break
+		}
+		_, _, err = t.work(ctx, b, pulls, next.Task.ID)
+		if not, ok := errors.AsType[*NotUndoneError](err); ok && *not == *t.changedNothing(next.Task.ID) {
+			break
+		}
+		there, last = !there, next
+	}
+	if !there {
+		return e
+	}
+	return &NotUndoneError{
+		fmt.Sprintf("%v was undone by %v, and %v has brought it back", id, undo.Task.ID, last.Task.ID),
+		fmt.Sprintf("bossman land undo %v", last.Task.ID),
+	}
+}
+
+// maxUndoes is how many tasks that undo each other are looked at.
+const maxUndoes = 100
+
+// maxTitle bounds the title of a task that undoes another one, in bytes.
+const maxTitle = 200
 
 // undoTitle begins the title of a task that undoes another one.
-func undoTitle(id string) string { return "Undo " + id + ": " }
+func undoTitle(id string) string { return undoing + id + ": " }
 
-// cut shortens a title.
-func cut(title string) string {
-	const most = 200
-	if len(title) > most {
-		title = strings.ToValidUTF8(title[:most-len("…")], "") + "…"
-	}
-	return title
-}
+const undoing = "Undo "
+
+// undoSpec begins the description of a task that undoes another one.
+func undoSpec(id string) string { return "Take what " + id + " landed as commit " }
 
 // A NotUndoneError says why the work of a task cannot be undone.
 type NotUndoneError struct{ Why, Next string }
 
 func (e *NotUndoneError) Error() string { return e.Why }
 
-// An intentBoard lists intents.
+// An intentBoard lists intents, and reads tasks.
 type intentBoard interface {
+	Get(ctx context.Context, id board.ID, events int) (board.Dossier, error)
 	Intents(ctx context.Context, f board.IntentFilter) ([]board.Intent, error)
 }
 
 // work returns the commit of the target with the work of a task, and the one before it.
-func (t *target) work(ctx context.Context, b intentBoard, id board.ID) (before, landed string, err error) {
-	intents, err := b.Intents(ctx, board.IntentFilter{Project: id.Project, Target: t.at.String(), Task: id, State: board.IntentLanded, Limit: 1})
+func (t *target) work(ctx context.Context, b intentBoard, pulls Pulls, id board.ID) (before, landed string, err error) {
+	intents, err := b.Intents(ctx, board.IntentFilter{Project: id.Project, Task: id, State: board.IntentLanded, Limit: 1})
 	if err != nil {
 		return "", "", err
 	}
 	if len(intents) == 0 {
 		return "", "", &NotUndoneError{fmt.Sprintf("no work of %v has landed on %s", id, t.at), ""}
 	}
-	i := intents[0]
+	i := intents[0] // the project may have had another target then, such as pull requests for the same branch
 	tip, err := t.tip(ctx)
 	if err != nil {
 		return "", "", err
 	}
 	if has, err := t.has(ctx, i.New); err != nil || !has {
-		if err == nil {
+		if err == nil { // it may be behind where history is cut
+			err = t.repo.Whole(ctx, tip)
+		}
+		if err == nil && i.Target != t.at.String() {
+			err = &NotUndoneError{
+				fmt.Sprintf("no work of %v has landed on %s: it landed on %s, as commit %s", id, t.at, i.Target, git.Short(i.New)),
+				fmt.Sprintf("get that commit into %s, or undo it there: bossman project set --land %s", t.at, i.Target),
+			}
+		} else if err == nil {
 			err = &NotUndoneError{fmt.Sprintf("commit %s, with which %v landed, is not in %s any more", git.Short(i.New), id, t.at), ""}
 		}
 		return "", "", err
 	}
-	since, err := t.repo.Log(ctx, i.New, tip, undoesTrailer)
+	if before, landed, err = t.landedAs(ctx, pulls, i, id); err != nil {
+		return "", "", err
+	}
+	since, err := t.repo.Marked(ctx, i.New, tip, undoesTrailer)
 	if err != nil {
 		return "", "", err
 	}
 	for _, l := range since {
-		for _, v := range l.Values {
-			if v == id.String() {
-				return "", "", &NotUndoneError{fmt.Sprintf("%v was undone already, by commit %s", id, git.Short(l.Commit)), ""}
-			}
+		if !slices.Contains(l.Values, undoesValue(id, landed)) {
+			continue
+		}
+		own, err := t.isUndo(ctx, b.Get, l.Commit, id, landed)
+		if err != nil {
+			return "", "", err
+		}
+		if own {
+			return "", "", &NotUndoneError{fmt.Sprintf("%v was undone already, by commit %s", id, git.Short(l.Commit)), ""}
 		}
 	}
+	return before, landed, nil
+}
+
+// landedAs returns the commit with the work of a task among those of an intent, and the one before it.
+func (t *target) landedAs(ctx context.Context, pulls Pulls, i board.Intent, id board.ID) (before, landed string, err error) {
+	at, err := board.ParseTarget(i.Target)
+	if err != nil {
+		return "", "", err
+	}
 	switch {
-	case t.at.Kind == board.TargetPR: // the intent has the merge alone
-		before, err = t.repo.Commit(ctx, i.New+"^1")
+	case at.Kind == board.TargetPR: // the intent has the merge alone
+		if before, err = t.beforePull(ctx, pulls, i, id); err == nil {
+			err = t.touches(ctx, i, id, before)
+		}
 		return before, i.New, err
 	case i.Old == i.New:
-		return "", "", &NotUndoneError{fmt.Sprintf("%v has changed nothing: %s had its work already", id, t.at), ""}
+		return "", "", t.changedNothing(id)
 	case len(i.Items) == 1:
 		return i.Old, i.New, nil
 	}
@@ -203,58 +417,49 @@ func (t *target) work(ctx context.Context, b intentBoard, id board.ID) (before, 
 		}
 	}
 	if landed == "" {
-		err = &NotUndoneError{fmt.Sprintf("%v has changed nothing: %s had its work already", id, t.at), ""}
+		err = t.changedNothing(id)
 	}
 	return before, landed, err
 }
 
-// report makes the opposite of some work, and reports that as the work of a task.
-func (t *target) report(ctx context.Context, o *Options, b UndoBoard, made board.Task, undoes board.ID, before, landed string) (board.Status, error) {
-	tree, err := t.repo.Tree(ctx, before)
-	if err != nil {
-		return "", err
-	}
-	h, err := b.Next(ctx, o.Actor, board.Wish{Task: made.ID, Projects: []string{made.ID.Project}})
-	if err != nil {
-		return "", err
-	}
-	worker := o.Actor
-	worker.Worker = h.Claim.Worker.Name
-	if h.Task.ID != made.ID {
-		return "", errors.Join(fmt.Errorf("another worker was given %v, and will do it", made.ID), b.GiveBack(ctx, worker, h.Claim.Handle))
-	}
-	summary := fmt.Sprintf("Undoes commit %s, with which %v landed.", git.Short(landed), undoes)
-	attempt := h.Claim.Attempt
-	// On top of the work that it undoes: what came after that is merged with it, as a revert would be.
-	commit, err := t.repo.CommitTree(ctx, tree, []string{landed}, fmt.Sprintf("%s\n\n%s\n\n%s: %v\nBossman-Attempt: %d\n%s: %v\n", made.Title, summary, taskTrailer, made.ID, attempt, undoesTrailer, undoes))
-	ref := git.StateRefs(made.ID.String()) + strconv.Itoa(attempt)
-	if err == nil {
-		err = t.repo.SetRef(ctx, ref, commit, "")
-	}
-	if err == nil && t.at.Kind != board.TargetLocal {
-		err = t.repo.Push(ctx, t.at.Remote, commit, ref, t.accept)
-	}
-	if err != nil {
-		return "", errors.Join(err, b.GiveBack(ctx, worker, h.Claim.Handle))
-	}
-	done, err := b.Done(ctx, worker, h.Claim.Handle, board.Report{
-		Summary: summary, Tip: board.Tip{Commit: commit, Tree: tree, Base: landed}, Where: board.Where{Host: o.Host, Dir: t.repo.Root, Head: git.Short(commit)},
-		Observed: []board.Evidence{{Kind: board.EvidenceCommit, Ref: commit, Detail: "takes back " + landed}},
-	})
-	return done.Status, err
+// changedNothing is the error for a task that has landed without a change.
+func (t *target) changedNothing(id board.ID) *NotUndoneError {
+	return &NotUndoneError{fmt.Sprintf("%v has changed nothing: %s had its work already", id, t.at), ""}
 }
 
-// undoes returns the task whose work a task undoes, empty if it does not: a person has made that task for it.
+// undoes returns what a task undoes, as the value of undoesTrailer, empty if it does not: a person has made that task for it.
 func (l *Lander) undoes(ctx context.Context, q board.Queued) (string, error) {
-	undoes, err := l.o.Repo.Trailer(ctx, q.Tip.Commit, undoesTrailer)
-	if err != nil || undoes == "" || !strings.HasPrefix(q.Task.Title, undoTitle(undoes)) {
+	if !strings.HasPrefix(q.Task.Title, undoing) {
+		return "", nil
+	}
+	value, err := l.o.Repo.Trailer(ctx, q.Tip.Commit, undoesTrailer)
+	id, landed, ok := parseUndoes(value)
+	if err != nil || !ok || !strings.HasPrefix(q.Task.Title, undoTitle(id.String())) {
 		return "", err
 	}
 	d, err := l.o.Board.Get(ctx, q.Task.ID, 1000)
-	if err != nil || !byPerson(d) {
+	if err != nil || !byPerson(d) || !strings.HasPrefix(d.Doc.Description, undoSpec(id.String())+git.Short(landed)) {
 		return "", err
 	}
-	return undoes, nil
+	return undoesValue(id, landed), nil
+}
+
+// isUndo reports whether a commit whose trailer says that it undoes what a task landed with another commit is that of a task which a person has
+// made for that: an agent can write such a trailer, and so can another board.
+func (t *target) isUndo(ctx context.Context, get check.Getter, commit string, id board.ID, landed string) (bool, error) {
+	value, err := t.repo.Trailer(ctx, commit, taskTrailer)
+	if err != nil {
+		return false, err
+	}
+	task, err := board.ParseID(value)
+	if err != nil {
+		return false, nil
+	}
+	d, err := get(ctx, task, 1000)
+	if errors.Is(err, board.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && byPerson(d) && strings.HasPrefix(d.Doc.Description, undoSpec(id.String())+git.Short(landed)), err
 }
 
 // byPerson reports whether a person has made a task.

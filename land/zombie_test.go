@@ -201,7 +201,7 @@ func TestLand_zombieMoves(t *testing.T) {
 	y.tells("landed web-1")
 	for n := range 3 {
 		before := y.git("-C", y.dir, "rev-parse", "next")
-		y.git("-C", y.dir, "update-ref", "refs/heads/next", y.plumb(before, zombieFile).Commit)
+		y.git("-C", y.dir, "update-ref", "refs/heads/next", y.plumb(before, fmt.Sprint(zombieFile, n)).Commit)
 		y.land()
 		moved := false
 		for _, e := range y.events {

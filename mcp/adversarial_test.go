@@ -17,6 +17,7 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
+	"github.com/bossman-dev/bossman/internal/rawjson"
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
@@ -210,7 +211,7 @@ func (in *adversarialInput) judge(t *testing.T, r Revision, lines []string) {
 			t.Fatalf("got %d lines %q, want one array", len(lines), lines)
 		}
 		got = nil
-		for e := range jsonrpc.Elements(json.RawMessage(lines[0])) {
+		for e := range rawjson.Elements(json.RawMessage(lines[0])) {
 			got = append(got, string(e))
 		}
 	}
@@ -244,9 +245,9 @@ func (w wantAnswer) matches(r Revision, line string) error {
 	switch {
 	case w.ID != nil && string(id) != string(w.ID):
 		return fmt.Errorf("id %s, want %s", id, w.ID)
-	case w.ID == nil && (w.Null || !r.ErrorWithoutID()) && string(id) != "null":
+	case w.ID == nil && (w.Null || !r.errorWithoutID()) && string(id) != "null":
 		return fmt.Errorf("id %s, want null", id)
-	case w.ID == nil && !w.Null && r.ErrorWithoutID() && present:
+	case w.ID == nil && !w.Null && r.errorWithoutID() && present:
 		return fmt.Errorf("id %s, want none", id)
 	case w.Result && m["result"] == nil:
 		return fmt.Errorf("no result")

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-
-	jsonv2 "github.com/go-json-experiment/json"
+	"reflect"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp/internal/link"
 )
 
 // Asking the client works the same in every revision, although the messages
@@ -30,6 +30,22 @@ type rounds struct {
 	failed  map[string]error           // questions that the client could not answer
 	once    map[string]json.RawMessage // values of Once
 	used    map[string]json.RawMessage // valid answers used in this run
+}
+
+// history returns the results of earlier rounds, for changes too.
+func (c *Call) history() *rounds {
+	if c.rounds == nil {
+		c.rounds = new(rounds)
+	}
+	return c.rounds
+}
+
+// beginRound prepares for a run of the handler.
+func (c *Call) beginRound() {
+	c.asked = false
+	if c.rounds != nil {
+		c.rounds.used = nil
+	}
 }
 
 // put sets a map entry, allocating the map on first use. Most calls ask
@@ -76,9 +92,9 @@ type askError struct{ asks []pendingAsk }
 
 func (e *askError) Error() string { return "mcp: waiting for an answer from the client" }
 
-// Need joins the questions of several Asks into one round. It returns nil if
+// JoinAsks joins the questions of several Asks into one round. It returns nil if
 // all of them had answers, or the first other error.
-func Need(errs ...error) error {
+func JoinAsks(errs ...error) error {
 	var asks []pendingAsk
 	for _, err := range errs {
 		if err == nil {
@@ -98,21 +114,21 @@ func Need(errs ...error) error {
 
 // run runs a handler, again for each round of questions.
 func (c *Call) run(h func() (Result, error)) (Result, error) {
-	driver := c.r.Revision.askDriver()
+	driver := c.Request.Revision.askDriver()
 	if err := driver.begin(c); err != nil {
 		return nil, err
 	}
 	for {
-		c.rounds.used = nil
+		c.beginRound()
 		res, err := c.recovering(h)
 		if start, ok := errors.AsType[*startDurable](err); ok {
-			return c.server.durable.start(c, start)
+			return c.Request.server.durable.start(c, start)
 		}
 		asking, ok := errors.AsType[*askError](err)
 		if !ok {
 			return res, err
 		}
-		if c.rounds.n++; c.rounds.n > maxRounds {
+		if c.history().n++; c.rounds.n > maxRounds {
 			return nil, tooManyRounds()
 		}
 		if res, err = driver.ask(c, asking.asks); res != nil || err != nil {
@@ -128,10 +144,22 @@ func tooManyRounds() error {
 func (c *Call) recovering(h func() (Result, error)) (res Result, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			res, err = nil, c.server.reportPanic(v)
+			res, err = nil, c.Request.server.reportPanic(v)
 		}
 	}()
-	return h()
+	res, err = h()
+	if err == nil && c.asked {
+		c.reportSwallowed()
+	}
+	return res, err
+}
+
+// reportSwallowed tells package mcptest that the handler succeeded although a question
+// has no answer.
+func (c *Call) reportSwallowed() {
+	if w := link.WatchOf(c.ctx); w != nil {
+		w.Swallowed(c.Request.Method + " " + c.Request.Target().Name)
+	}
 }
 
 // lookup finds the answer to a question, or returns the question as an error.
@@ -140,15 +168,17 @@ func (c *Call) lookup(n pendingAsk, fits func(json.RawMessage) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.becameTask {
-		return errors.New("mcp: the call has become a task: use the Call that Durable passes to run")
+		return errors.New("mcp: the call has become a task: use the Call that AsTask passes to run")
 	}
-	if err := c.rounds.failed[n.key]; err != nil {
+	past := c.history()
+	if err := past.failed[n.key]; err != nil {
 		return err
 	}
-	if raw, ok := c.rounds.answers[n.key]; ok && fits(raw) == nil {
-		put(&c.rounds.used, n.key, raw)
+	if raw, ok := past.answers[n.key]; ok && fits(raw) == nil {
+		put(&past.used, n.key, raw)
 		return nil
 	}
+	c.asked = true
 	return &askError{[]pendingAsk{n}}
 }
 
@@ -162,7 +192,7 @@ func Ask[T any](c *Call, key, message string) (T, error) {
 	if err != nil {
 		return v, err
 	}
-	res, err := c.Elicit(key, &ElicitParams{Message: message, RequestedSchema: schema})
+	res, err := c.Elicit(key, &ElicitParams{Message: message, RequestedSchema: schema}, nil)
 	if err != nil {
 		return v, err
 	}
@@ -172,22 +202,18 @@ func Ask[T any](c *Call, key, message string) (T, error) {
 	case "cancel":
 		return v, ErrDismissed
 	}
+	content := newDefaults(schema).apply(res.Content)
 	if single {
-		for name, value := range jsonrpc.Members(res.Content) {
-			if name == key {
-				err = jsonv2.Unmarshal(value, &v)
-			}
-		}
-	} else {
-		err = jsonv2.Unmarshal(res.Content, &v)
+		content = member(content, key)
 	}
+	err = codecFor(reflect.TypeFor[T]()).decode(content, &v)
 	return v, err
 }
 
 // AskURL asks the user to visit a page. It returns nil when the user has agreed
 // to, which does not mean that the visit is complete.
 func (c *Call) AskURL(key, message, url string) error {
-	res, err := c.Elicit(key, &ElicitParams{Mode: "url", Message: message, URL: url})
+	res, err := c.Elicit(key, &ElicitParams{Mode: "url", Message: message, URL: url}, nil)
 	switch {
 	case err != nil:
 		return err
@@ -199,17 +225,21 @@ func (c *Call) AskURL(key, message, url string) error {
 	return nil
 }
 
-// Elicit is like Ask with an explicit form, and returns the answer unchanged.
-// The content of an accepted form matches its schema.
-func (c *Call) Elicit(key string, p *ElicitParams) (*ElicitResult, error) {
-	return c.ElicitUntil(key, p, nil)
+// AskOptions configures Elicit.
+type AskOptions struct {
+	// Until, if set, runs while the server waits for the user. When it returns
+	// first, the question is withdrawn and the error is ErrWithdrawn. Revisions
+	// in which the client retries the request do not wait, and do not run it.
+	Until func(ctx context.Context)
 }
 
-// ElicitUntil is like Elicit for a question that may become obsolete. While the
-// server waits for the user it runs until; if that returns first, the question
-// is withdrawn and the error is ErrWithdrawn. In the stateless era the server
-// does not wait, and until is not called.
-func (c *Call) ElicitUntil(key string, p *ElicitParams, until func(context.Context)) (*ElicitResult, error) {
+// Elicit is like Ask with an explicit form, and returns the answer unchanged.
+// The content of an accepted form matches its schema.
+func (c *Call) Elicit(key string, p *ElicitParams, o *AskOptions) (*ElicitResult, error) {
+	var until func(context.Context)
+	if o != nil {
+		until = o.Until
+	}
 	var requires ClientCapabilities
 	isURL := p.Mode == "url"
 	if isURL {
@@ -221,7 +251,7 @@ func (c *Call) ElicitUntil(key string, p *ElicitParams, until func(context.Conte
 	if !isURL {
 		var err error
 		if form, err = newChecker(p.RequestedSchema); err != nil {
-			return nil, fmt.Errorf("form %q: %w", key, err)
+			return nil, fmt.Errorf("form %q: %w: %w", key, ErrWithdrawn, err)
 		}
 	}
 	var res ElicitResult
@@ -245,6 +275,9 @@ func (c *Call) ElicitUntil(key string, p *ElicitParams, until func(context.Conte
 }
 
 // Sample asks the client's model for a completion.
+//
+// Deprecated: sampling is deprecated by revision 2026-07-28. Call a model's provider
+// from the server.
 func (c *Call) Sample(key string, p *SampleParams) (*SampleResult, error) {
 	requires := ClientCapabilities{Sampling: &SamplingCapability{}}
 	if len(p.Tools) > 0 {
@@ -267,7 +300,10 @@ func (c *Call) Sample(key string, p *SampleParams) (*SampleResult, error) {
 	return &res, nil
 }
 
-// Roots asks the client for its roots.
+// Roots asks for the directories that the client lets the server use.
+//
+// Deprecated: roots are deprecated by revision 2026-07-28. Take directories as
+// arguments of tools or of the server.
 func (c *Call) Roots(key string) ([]Root, error) {
 	var res rootsResult
 	requires := ClientCapabilities{Roots: &RootsCapability{}}
@@ -289,21 +325,22 @@ func (c *Call) Roots(key string) ([]Root, error) {
 func Once[T any](c *Call, key string, f func() (T, error)) (T, error) {
 	var v T
 	c.mu.Lock()
-	raw, ok := c.rounds.once[key]
+	raw, ok := c.history().once[key]
 	c.mu.Unlock()
+	codec := codecFor(reflect.TypeFor[T]())
 	if ok {
-		return v, jsonv2.Unmarshal(raw, &v)
+		return v, codec.decode(raw, &v)
 	}
 	v, err := f()
 	if err != nil {
 		return v, err
 	}
-	b, err := jsonv2.Marshal(v)
+	b, err := codec.encode(&v)
 	if err != nil {
 		return v, fmt.Errorf("encode value of Once %q: %w", key, err)
 	}
 	c.mu.Lock()
-	put(&c.rounds.once, key, b)
+	put(&c.history().once, key, b)
 	c.mu.Unlock()
 	return v, nil
 }

@@ -17,12 +17,12 @@ func (sessionDriver) begin(*Call) error { return nil }
 func (sessionDriver) ask(c *Call, asks []pendingAsk) (Result, error) {
 	missing := c.missingCapability(asks)
 	for i := range asks {
-		if missing == nil && !asks[i].supportedBy(c.r.Revision) {
+		if missing == nil && !asks[i].supportedBy(c.Request.Revision) {
 			missing = &asks[i]
 		}
 	}
 	if missing != nil {
-		return nil, c.r.capabilityError(missing.method, missing.requires)
+		return nil, c.Request.capabilityError(missing.method, missing.requires)
 	}
 	defer jsonrpc.Idle(c.ctx)()
 	for _, n := range asks {
@@ -32,19 +32,19 @@ func (sessionDriver) ask(c *Call, asks []pendingAsk) (Result, error) {
 			n.params = &q
 		}
 		ctx, end := n.untilCtx(c.ctx)
-		raw, err := c.r.out.Call(ctx, n.method, shapeAsk(n, c.r.Revision))
+		raw, err := c.Request.out.Call(ctx, n.method, shapeAsk(n, c.Request.Revision))
 		if end() && err != nil {
-			put(&c.rounds.failed, n.key, ErrWithdrawn)
+			put(&c.history().failed, n.key, ErrWithdrawn)
 			continue
 		}
 		if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
-			put(&c.rounds.failed, n.key, fmt.Errorf("%w: %s", ErrDeclined, e.Message))
+			put(&c.history().failed, n.key, fmt.Errorf("%w: %s", ErrDeclined, e.Message))
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		put(&c.rounds.answers, n.key, restoreAnswer(n, raw, c.r.Revision))
+		put(&c.history().answers, n.key, restoreAnswer(n, raw, c.Request.Revision))
 	}
 	return nil, nil
 }

@@ -34,23 +34,23 @@ const (
 )
 
 func (statelessDriver) begin(c *Call) error {
-	if !c.r.fields.isRetry {
+	if !c.Request.isRetry {
 		return nil
 	}
-	if raw := c.r.param("requestState"); raw != nil {
+	if raw := c.Request.param("requestState"); raw != nil {
 		state, err := c.openRequestState(raw)
 		if err != nil {
 			return err
 		}
-		c.rounds.n = state.Round
-		c.rounds.answers, c.rounds.once = state.Answers, state.Once
+		c.history().n = state.Round
+		c.history().answers, c.history().once = state.Answers, state.Once
 	}
-	answers, err := parseAnswers(c.r.param("inputResponses"))
+	answers, err := parseAnswers(c.Request.param("inputResponses"))
 	if err != nil {
 		return err
 	}
 	for key, raw := range answers {
-		put(&c.rounds.answers, key, raw)
+		put(&c.history().answers, key, raw)
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func (c *Call) openRequestState(raw json.RawMessage) (*requestState, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := c.server.o.Seal.Open(statePurpose, s)
+	b, err := c.Request.server.o.Keyring.Open(statePurpose, s)
 	if err != nil {
 		return nil, refused
 	}
@@ -76,7 +76,7 @@ func (c *Call) openRequestState(raw json.RawMessage) (*requestState, error) {
 	if err != nil {
 		return nil, err
 	}
-	if state.Principal != c.r.Principal.Holder() || state.Digest != digest || time.Now().Unix() > state.Expires {
+	if state.Principal != c.Request.Principal.holder() || state.Digest != digest || time.Now().Unix() > state.Expires {
 		return nil, refused
 	}
 	return &state, nil
@@ -85,7 +85,8 @@ func (c *Call) openRequestState(raw json.RawMessage) (*requestState, error) {
 // digest binds a state to its request: method, name or URI, and arguments, in
 // canonical form so that the client may re-encode them.
 func (c *Call) digest() (string, error) {
-	args := jsontext.Value(c.r.fields.arguments).Clone()
+	sent := c.Request.asSent()
+	args := jsontext.Value(sent.arguments).Clone()
 	if len(args) > 0 {
 		// Numbers stay as written: two that differ only beyond the precision of
 		// a float64 are different arguments.
@@ -93,35 +94,33 @@ func (c *Call) digest() (string, error) {
 			return "", invalid("arguments: %s", plainError(err))
 		}
 	}
+	var name []byte
+	if sent.hasName {
+		name = appendString(nil, sent.name)
+	}
 	h := sha256.New()
-	for _, part := range [][]byte{[]byte(c.r.Method), c.r.fields.name, c.r.param("uri"), args} {
+	for _, part := range [][]byte{[]byte(c.Request.Method), name, sent.uri, args} {
 		fmt.Fprintf(h, "%d:", len(part))
 		h.Write(part)
 	}
 	return base64.RawStdEncoding.EncodeToString(h.Sum(nil)), nil
 }
 
-type inputRequired struct {
-	ResultType    string                  `json:"resultType"`
-	InputRequests map[string]inputRequest `json:"inputRequests"`
-	RequestState  string                  `json:"requestState"`
-}
-
 func (statelessDriver) ask(c *Call, asks []pendingAsk) (Result, error) {
 	if n := c.missingCapability(asks); n != nil {
-		return nil, c.r.capabilityError(n.method, n.requires)
+		return nil, c.Request.capabilityError(n.method, n.requires)
 	}
 	digest, err := c.digest()
 	if err != nil {
 		return nil, err
 	}
 	b, err := jsonv2.Marshal(requestState{
-		Principal: c.r.Principal.Holder(),
+		Principal: c.Request.Principal.holder(),
 		Expires:   time.Now().Add(stateLife).Unix(),
-		Round:     c.rounds.n,
+		Round:     c.history().n,
 		Digest:    digest,
-		Answers:   c.rounds.used,
-		Once:      c.rounds.once,
+		Answers:   c.history().used,
+		Once:      c.history().once,
 	}, jsonv2.Deterministic(true))
 	if err != nil {
 		return nil, err
@@ -129,5 +128,9 @@ func (statelessDriver) ask(c *Call, asks []pendingAsk) (Result, error) {
 	if len(b) > maxState {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "answers so far exceed %d bytes", maxState)
 	}
-	return inputRequired{"input_required", inputRequests(asks, c.r.Revision), c.server.o.Seal.Seal(statePurpose, b)}, nil
+	requests, err := inputRequests(asks, c.Request.Revision)
+	if err != nil {
+		return nil, err
+	}
+	return &InputRequired{requests, c.Request.server.o.Keyring.Seal(statePurpose, b)}, nil
 }

@@ -22,11 +22,11 @@ func (r Revision) askDriver() askDriver {
 // missingCapability returns the first question for which the client lacks the
 // capability.
 func (c *Call) missingCapability(asks []pendingAsk) *pendingAsk {
-	have := &c.r.Client
+	have := &c.Request.Capabilities
 	for i, n := range asks {
 		switch {
-		case n.requires.Elicitation != nil && n.requires.Elicitation.URL != nil && !have.ElicitsURL(),
-			n.requires.Elicitation != nil && n.requires.Elicitation.Form != nil && !have.ElicitsForm(),
+		case n.requires.Elicitation != nil && n.requires.Elicitation.URL != nil && !have.HasURL(),
+			n.requires.Elicitation != nil && n.requires.Elicitation.Form != nil && !have.HasForm(),
 			n.requires.Sampling != nil && have.Sampling == nil,
 			n.requires.Sampling != nil && n.requires.Sampling.Tools != nil && have.Sampling.Tools == nil,
 			n.requires.Roots != nil && have.Roots == nil:
@@ -36,18 +36,50 @@ func (c *Call) missingCapability(asks []pendingAsk) *pendingAsk {
 	return nil
 }
 
-// inputRequest is the JSON of a question inside a result.
-type inputRequest struct {
-	Method string `json:"method"`
-	Params any    `json:"params,omitzero"`
+// InputRequired is the result of a request whose handler asks the client first, in
+// revisions in which the client then retries.
+type InputRequired struct {
+	Requests map[string]InputRequest // by the key of the question
+	State    string                  // sealed
 }
 
-func inputRequests(asks []pendingAsk, r Revision) map[string]inputRequest {
-	reqs := map[string]inputRequest{}
-	for _, n := range asks {
-		reqs[n.key] = inputRequest{n.method, shapeAsk(n, r)}
+// An InputRequest is a question to the client.
+type InputRequest struct {
+	Method string          `json:"method"` // such as "elicitation/create"
+	Params json.RawMessage `json:"params,omitzero"`
+}
+
+func (i *InputRequired) append(b []byte) ([]byte, error) {
+	b = append(b, `{"resultType":"input_required"`...)
+	b, err := appendValue(b, "inputRequests", i.Requests)
+	if err != nil {
+		return nil, err
 	}
-	return reqs
+	return append(appendString(appendMember(b, "requestState"), i.State), '}'), nil
+}
+
+// inputRequest returns the question for a client of revision r.
+func inputRequest(n pendingAsk, r Revision) (InputRequest, error) {
+	q := InputRequest{Method: n.method}
+	params := shapeAsk(n, r)
+	if params == nil {
+		return q, nil
+	}
+	var err error
+	q.Params, err = appendResult(nil, params)
+	return q, err
+}
+
+func inputRequests(asks []pendingAsk, r Revision) (map[string]InputRequest, error) {
+	reqs := map[string]InputRequest{}
+	for _, n := range asks {
+		q, err := inputRequest(n, r)
+		if err != nil {
+			return nil, err
+		}
+		reqs[n.key] = q
+	}
+	return reqs, nil
 }
 
 // shapeAsk returns the params of a question for a client of revision r.

@@ -22,9 +22,9 @@ func newBuffer(size int) []byte {
 	return make([]byte, 0, max(size, 512))
 }
 
-// Reuse releases the memory of a result of Handle after it was sent. The caller
+// reuse releases the memory of a result of Handle after it was sent. The caller
 // must not use the result afterwards.
-func Reuse(result json.RawMessage) {
+func reuse(result json.RawMessage) {
 	const maxPooled = 1 << 20 // do not retain one large result for ever
 	if cap(result) > maxPooled {
 		return

@@ -1,63 +1,46 @@
 package mcp
 
-import "sync"
+import (
+	"crypto/rand"
 
-// A Bus delivers events to all listeners of all replicas that share it. Publish
-// must not block on listeners, and listeners must return quickly. Events may be
-// duplicated or lost, so listeners re-read what they need.
-type Bus interface {
-	Publish(e Event)
-	Subscribe(onEvent func(Event)) (stop func())
-}
+	"github.com/bossman-dev/bossman/mcp/replica"
+)
 
-type memoryBus struct {
-	mu        sync.Mutex
-	listeners map[*func(Event)]bool
-}
-
-// NewBus returns a bus for the listeners of one process. It is the default of a
-// server.
-func NewBus() Bus { return &memoryBus{listeners: map[*func(Event)]bool{}} }
-
-func (b *memoryBus) Publish(e Event) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for onEvent := range b.listeners {
-		(*onEvent)(e)
+// randomKeyring returns a keyring with a random key.
+func randomKeyring() *replica.Keyring {
+	var secret [32]byte
+	rand.Read(secret[:]) // never fails
+	k, err := replica.NewKeyring(secret[:])
+	if err != nil {
+		panic(err)
 	}
+	return k
 }
 
-func (b *memoryBus) Subscribe(onEvent func(Event)) (stop func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.listeners[&onEvent] = true
-	return func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		delete(b.listeners, &onEvent)
-	}
-}
+// publish publishes an event to all replicas.
+func (s *Server) publish(e Event) { s.o.Bus.Publish(string(e.Kind), e.Name) }
 
 // changed publishes that a list has changed.
 func (s *Server) changed(kind Kind) {
 	switch kind {
 	case KindTool:
-		s.o.Bus.Publish(Event{Kind: EventTools})
+		s.publish(Event{Kind: EventTools})
 	case KindPrompt:
-		s.o.Bus.Publish(Event{Kind: EventPrompts})
+		s.publish(Event{Kind: EventPrompts})
 	default:
-		s.o.Bus.Publish(Event{Kind: EventResources})
+		s.publish(Event{Kind: EventResources})
 	}
 }
 
-// ResourceUpdated notifies subscribers of a resource that it has changed.
-func (s *Server) ResourceUpdated(uri string) {
-	s.o.Bus.Publish(Event{Kind: EventResource, Name: uri})
-}
-
-// PartUpdated is ResourceUpdated for those who see the part that has changed, by
+// ResourceUpdated notifies subscribers of a resource that it has changed. If parts
+// are named, only those are notified who see one of them by
 // ServerOptions.SeesPart: others would learn when something happens that is hidden
-// from them. It is for resources in which not everybody sees the same.
-func (s *Server) PartUpdated(uri, part string) {
-	s.o.Bus.Publish(Event{Kind: EventPart, Name: uri + "#" + part})
+// from them. Parts are for resources in which not everybody sees the same.
+func (s *Server) ResourceUpdated(uri string, parts ...string) {
+	if len(parts) == 0 {
+		s.publish(Event{Kind: EventResource, Name: uri})
+	}
+	for _, part := range parts {
+		s.publish(Event{Kind: eventPart, Name: uri + "#" + part})
+	}
 }

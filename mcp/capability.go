@@ -41,13 +41,13 @@ type ElicitationCapability struct {
 	URL  *struct{} `json:"url,omitzero"`
 }
 
-// ElicitsForm reports whether the client can show its user a form.
-func (c ClientCapabilities) ElicitsForm() bool {
+// HasForm reports whether the client can show its user a form.
+func (c ClientCapabilities) HasForm() bool {
 	return c.Elicitation != nil && (c.Elicitation.Form != nil || c.Elicitation.URL == nil)
 }
 
-// ElicitsURL reports whether the client can send its user to a URL.
-func (c ClientCapabilities) ElicitsURL() bool {
+// HasURL reports whether the client can send its user to a URL.
+func (c ClientCapabilities) HasURL() bool {
 	return c.Elicitation != nil && c.Elicitation.URL != nil
 }
 

@@ -24,8 +24,8 @@ func TestClientCapabilities_elicitation(t *testing.T) {
 		if err := jsonv2.Unmarshal([]byte(tt.in), &c); err != nil {
 			t.Errorf("Unmarshal(%s): %v", tt.in, err)
 		}
-		if c.ElicitsForm() != tt.form || c.ElicitsURL() != tt.url {
-			t.Errorf("%s: form %v, url %v, want %v, %v", tt.in, c.ElicitsForm(), c.ElicitsURL(), tt.form, tt.url)
+		if c.HasForm() != tt.form || c.HasURL() != tt.url {
+			t.Errorf("%s: form %v, url %v, want %v, %v", tt.in, c.HasForm(), c.HasURL(), tt.form, tt.url)
 		}
 	}
 	var c ClientCapabilities

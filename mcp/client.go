@@ -28,20 +28,31 @@ type ClientOptions struct {
 	// Elicit asks the user. Missing members of an accepted form are filled in
 	// with the form's defaults. A URL is https, or http on this machine, and
 	// safe to display; whether to open it is the user's decision.
-	// Sample samples the client's model. Roots lists the client's roots.
+	// Sample samples the client's model. Roots lists the client's roots. Both are
+	// deprecated by revision 2026-07-28, like log messages; servers of older
+	// revisions ask for them.
 	Elicit func(ctx context.Context, p *ElicitParams) (*ElicitResult, error)
 	Sample func(ctx context.Context, p *SampleParams) (*SampleResult, error)
 	Roots  func(ctx context.Context) ([]Root, error)
 	// Tasks allows tool calls to become tasks, which the client follows to
 	// their end.
 	Tasks bool
-	// LogLevel is the minimum level of log messages to receive; zero means
-	// none.
-	LogLevel LogLevel
-	// OnNotify is called for each notification: on a pipe one at a time, over
-	// HTTP in the order of each stream. It may call the client with the ctx it
-	// is given. With another context the call deadlocks, because its response
-	// comes after the notification.
+	// Capabilities are declared in addition to what the fields above declare:
+	// extensions, experimental capabilities, Sampling.Tools. A capability whose
+	// function is not set is not declared.
+	Capabilities ClientCapabilities
+	// LogLevel is the minimum level of log messages to receive; nil means none.
+	// It is read when the client connects.
+	LogLevel slog.Leveler
+	// OnLog is called with log messages, OnNotify with all other notifications.
+	//
+	// These callbacks and CallOptions.Progress run one at a time, in order of
+	// arrival, and may call the client. A call that was sent while no callback
+	// was running returns after the callbacks for everything that the server
+	// sent before the response; one sent meanwhile does not wait for them. A
+	// callback must not wait for a call that was sent before it. Over HTTP the
+	// order is that of each stream.
+	OnLog    func(ctx context.Context, m LogMessage)
 	OnNotify func(ctx context.Context, n Notification)
 
 	// Timeout is how long the server may be silent about a request; default one
@@ -49,17 +60,19 @@ type ClientOptions struct {
 	// answered extend it. MaxTime limits the whole request; default half an
 	// hour.
 	Timeout, MaxTime time.Duration
-	// Probe is how long to wait for the answer to server/discover before
+	// ProbeTimeout is how long to wait for the answer to server/discover before
 	// initialize is tried; default 5 s, and three times as long over HTTP.
-	Probe time.Duration
-	// Eras caches which servers need initialize. Default: one cache for the
-	// whole program.
-	Eras *Eras
+	ProbeTimeout time.Duration
 	// Observe is called before a request is sent, with the tool or prompt that
 	// it names, if any. The returned meta is added to the request's _meta,
 	// where values of the caller take precedence. done is called with the
 	// outcome.
 	Observe func(ctx context.Context, method, name string) (meta Meta, done func(error))
+	// Redact, if not nil, changes every text that the server sends before
+	// anything else sees it: strings in its messages, texts of HTTP errors, and
+	// lines that a child writes to its standard error. Cursors and states that
+	// only the server itself reads stay as they are. It is called concurrently.
+	Redact func(text string) string
 	// Logger receives messages for the operator. Default: slog.Default().
 	Logger *slog.Logger
 }
@@ -75,11 +88,9 @@ type Notification struct {
 type Client struct {
 	o          ClientOptions
 	log        *slog.Logger
-	transport  jsonrpc.Transport
-	peer       *jsonrpc.Peer
-	exchanger  Exchanger       // transport, if it sends each request separately; otherwise nil
-	ended      chan struct{}   // closed when the peer has stopped
-	runErr     error           // why the peer stopped; valid after ended is closed
+	conn       atomic.Pointer[connection]
+	exchanger  exchanger       // the transport, if it sends each request separately; otherwise nil
+	restarter  *restarter      // starts the child again; nil: nothing does
 	wg         sync.WaitGroup  // goroutines besides the peer
 	cancelling sync.WaitGroup  // cancellation notifications being sent
 	baseCtx    context.Context // ends with Close
@@ -107,6 +118,9 @@ type Client struct {
 	streamLost     bool                          // the session's event stream failed for good
 	lists          listCache                     // cached lists
 
+	callbacks  callbackQueue                 // of an exchanger
+	forwarding map[*clientRequest]*answerers // requests in flight that have answerers of their own
+
 	renewLock     chan struct{} // held while a session is renewed
 	subscribeLock chan struct{} // held while a resource is subscribed or unsubscribed
 }
@@ -122,7 +136,11 @@ type negotiated struct {
 // caller must close the client, which closes t. If Connect fails, t is closed.
 func Connect(ctx context.Context, t jsonrpc.Transport, o *ClientOptions) (*Client, error) {
 	c := newClient(t, o)
-	if err := c.negotiate(ctx); err != nil {
+	err := c.o.Capabilities.check()
+	if err == nil {
+		err = c.negotiate(ctx)
+	}
+	if err != nil {
 		_ = c.Close()
 		return nil, fmt.Errorf("connect: %w", err)
 	}
@@ -148,10 +166,7 @@ func newClient(t jsonrpc.Transport, o *ClientOptions) *Client {
 	}
 	c.o.Timeout = cmp.Or(c.o.Timeout, time.Minute)
 	c.o.MaxTime = cmp.Or(c.o.MaxTime, 30*time.Minute)
-	c.o.Probe = cmp.Or(c.o.Probe, 5*time.Second)
-	if c.o.Eras == nil {
-		c.o.Eras = &defaultEras
-	}
+	c.o.ProbeTimeout = cmp.Or(c.o.ProbeTimeout, 5*time.Second)
 	if c.log = c.o.Logger; c.log == nil {
 		c.log = slog.Default()
 	}
@@ -162,30 +177,63 @@ func newClient(t jsonrpc.Transport, o *ClientOptions) *Client {
 	return c
 }
 
+// A connection is a transport and the peer that reads from it.
+type connection struct {
+	transport jsonrpc.Transport
+	peer      *jsonrpc.Peer
+	ended     chan struct{} // closed when the peer has stopped
+	runErr    error         // why the peer stopped; valid after ended is closed
+	ready     chan struct{} // closed after the handshake of a child that was started again; otherwise nil
+	replaced  chan struct{} // closed when a child was started again
+}
+
+func (n *connection) isEnded() bool {
+	select {
+	case <-n.ended:
+		return true
+	default:
+		return false
+	}
+}
+
 // run starts reading from a transport.
 func (c *Client) run(t jsonrpc.Transport) {
-	c.transport = t
-	c.exchanger, _ = t.(Exchanger)
-	if l, ok := t.(Lossy); ok {
+	c.exchanger, _ = t.(exchanger)
+	if l, ok := t.(gapReporter); ok {
 		l.OnGap(c.handleGap)
 	}
-	c.ended = make(chan struct{})
-	ended, peer := c.ended, jsonrpc.NewPeer(t, &jsonrpc.PeerOptions{
-		Handle:    c.handleRequest,
-		Notified:  func(ctx context.Context, n *jsonrpc.Message) { c.handleNotification(ctx, n, nil) },
+	n := c.newConnection(t)
+	c.conn.Store(n)
+	n.start()
+}
+
+// newConnection returns a connection that reads nothing before start.
+func (c *Client) newConnection(t jsonrpc.Transport) *connection {
+	n := &connection{transport: t, ended: make(chan struct{}), replaced: make(chan struct{})}
+	if c.o.Redact != nil {
+		t = &redactedTransport{t, c.o.Redact}
+	}
+	n.peer = jsonrpc.NewPeer(t, &jsonrpc.PeerOptions{
+		Handle:    c.handlePeerRequest,
+		Notified:  c.handlePeerNotification,
 		Abandoned: c.sendCancelled,
 		Refused:   c.reportRefused,
 		Reserved:  true,
-		Panicked: func(m *jsonrpc.Message, v any, stack []byte) {
-			c.log.Error("client handler panicked", "method", m.Method, "value", v, "stack", string(stack))
-		},
-		Batches: func() bool { return c.Revision().Batches() },
+		Panicked:  func(m *jsonrpc.Message, v any, stack []byte) { c.logPanic(m.Method, v, stack) },
+		Batches:   func() bool { return c.Revision().batches() },
 	})
-	c.peer = peer
+	return n
+}
+
+func (n *connection) start() {
 	go func() {
-		defer close(ended)
-		c.runErr = peer.Run(context.Background()) // pending calls get the error
+		defer close(n.ended)
+		n.runErr = n.peer.Run(context.Background()) // pending calls get the error
 	}()
+}
+
+func (c *Client) logPanic(method string, v any, stack []byte) {
+	c.log.Error("client handler panicked", "method", method, "value", v, "stack", string(stack))
 }
 
 // reportRefused counts and sometimes logs a message that cannot be used. A late
@@ -203,23 +251,6 @@ func (c *Client) reportRefused(err error) {
 	c.log.Log(context.Background(), level, "received a message that cannot be used", "count", n, "err", err)
 }
 
-func (o *ClientOptions) capabilities() ClientCapabilities {
-	var c ClientCapabilities
-	if o.Elicit != nil {
-		c.Elicitation = &ElicitationCapability{}
-		if o.Revision == 0 || o.Revision.richForms() {
-			c.Elicitation = &ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}}
-		}
-	}
-	if o.Sample != nil {
-		c.Sampling = &SamplingCapability{}
-	}
-	if o.Roots != nil {
-		c.Roots = &RootsCapability{ListChanged: !o.Revision.Stateless()}
-	}
-	return c
-}
-
 // Close closes the connection and waits for everything the client started. It
 // must not be called by a handler of the client.
 func (c *Client) Close() error {
@@ -231,8 +262,9 @@ func (c *Client) Close() error {
 	c.mu.Unlock()
 	c.cancelling.Wait() // bounded by cleanupTimeout
 	c.cancel()
-	err := c.transport.Close()
-	<-c.ended
+	conn := c.conn.Load()
+	err := conn.transport.Close()
+	<-conn.ended
 	c.wg.Wait()
 	return err
 }
@@ -241,7 +273,7 @@ func (c *Client) Close() error {
 func (c *Client) Revision() Revision { return c.era.Load().revision }
 
 // Server returns the capabilities of the server.
-func (c *Client) Server() ServerCapabilities { return c.era.Load().server.Capabilities }
+func (c *Client) ServerCapabilities() ServerCapabilities { return c.era.Load().server.Capabilities }
 
 // ServerInfo returns what the server calls itself. It is for display only and
 // must not be trusted.
@@ -250,10 +282,11 @@ func (c *Client) ServerInfo() Implementation { return c.era.Load().server.Server
 // Instructions returns the server's instructions for models.
 func (c *Client) Instructions() string { return c.era.Load().server.Instructions }
 
-// Refused returns the number of messages that could not be used: text that is
-// not a message, such as a log line on a server's standard output, and
-// responses to unknown requests.
-func (c *Client) Refused() int64 { return c.refused.Load() }
-
-// Done is closed when the connection is closed, by either end.
-func (c *Client) Done() <-chan struct{} { return c.ended }
+// Done is closed when the connection is closed, by either end, and will not be
+// restored.
+func (c *Client) Done() <-chan struct{} {
+	if c.restarter != nil {
+		return c.restarter.done
+	}
+	return c.conn.Load().ended
+}

@@ -5,27 +5,41 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/internal/rawjson"
 )
 
-// CallOptions are options of one call.
+// CallOptions configures one request. Nil means the client's options.
 type CallOptions struct {
-	// Progress is called with progress notifications. If it is nil, the server
-	// is not asked for them. It must return quickly and must not call the
-	// client, because on a pipe no other message is handled meanwhile.
-	Progress func(ProgressParams)
+	// Progress is called with progress notifications, before the call returns.
+	// If it is nil, the server is not asked for them. It may call the client:
+	// see ClientOptions.OnNotify.
+	Progress func(ctx context.Context, p Progress)
 	// Timeout and MaxTime override those of the client. They do not limit a
 	// call that becomes a task; its context does.
 	Timeout, MaxTime time.Duration
-	// OnTask is called when the call becomes a task. With the id, Client.Task
-	// can follow it later, also from another process.
+	// OnTask is called when a tool call becomes a task. With the id,
+	// Client.WaitTask can follow it later, also from another process.
 	OnTask func(id string)
+	// Elicit, Sample and Roots answer the server's questions about this request,
+	// in place of those of the client. In revisions in which each request
+	// declares capabilities, this one declares them. In older ones the client
+	// must have declared them when it connected, and on a pipe, where a question
+	// belongs to no request, they answer it only if no other request with
+	// functions of its own is in flight.
+	Elicit func(ctx context.Context, p *ElicitParams) (*ElicitResult, error)
+	Sample func(ctx context.Context, p *SampleParams) (*SampleResult, error)
+	Roots  func(ctx context.Context) ([]Root, error)
+	// Own does without the functions of the client, also where none of the
+	// three is set: such a question is not answered, and in revisions in which
+	// each request declares capabilities, this one does not declare it.
+	Own bool
 	// Meta is added to the request's _meta.
 	Meta Meta
 }
@@ -42,9 +56,6 @@ func (c *Client) Call(ctx context.Context, tool string, args any, o *CallOptions
 		return nil, fmt.Errorf("call tool %s: %w", tool, err)
 	}
 	rq := &clientRequest{method: "tools/call", params: []param{{"name", tool}, {"arguments", arguments}}}
-	if o != nil {
-		rq.progress, rq.timeout, rq.maxTime, rq.meta = o.Progress, o.Timeout, o.MaxTime, o.Meta
-	}
 	raw, err := c.resolve(ctx, rq, o)
 	if err != nil {
 		return nil, fmt.Errorf("call tool %s: %w", tool, err)
@@ -57,7 +68,7 @@ func (c *Client) Call(ctx context.Context, tool string, args any, o *CallOptions
 func readToolResult(tool string, raw json.RawMessage) (*ToolResult, error) {
 	res := &ToolResult{}
 	var err error
-	for name, v := range jsonrpc.Members(raw) {
+	for name, v := range rawjson.Members(raw) {
 		switch name {
 		case "content":
 			res.Content, err = readBlocks(v)
@@ -79,7 +90,7 @@ func readBlocks(array json.RawMessage) (blocks []Content, err error) {
 	if array[0] != '[' {
 		return nil, errors.New("must be an array")
 	}
-	for v := range jsonrpc.Elements(array) {
+	for v := range rawjson.Elements(array) {
 		b, plain := readText(v)
 		if !plain {
 			if err := jsonv2.Unmarshal(v, &b, trusted); err != nil {
@@ -97,12 +108,12 @@ func readText(block json.RawMessage) (b Content, plain bool) {
 	if len(block) == 0 || block[0] != '{' {
 		return Content{}, false
 	}
-	for name, v := range jsonrpc.Members(block) {
+	for name, v := range rawjson.Members(block) {
 		switch {
 		case name == "type" && string(v) == `"text"`:
 			b.Type = "text"
 		case name == "text" && v[0] == '"':
-			b.Text = jsonrpc.Text(v)
+			b.Text = rawjson.Text(v)
 		default:
 			return Content{}, false
 		}
@@ -112,7 +123,7 @@ func readText(block json.RawMessage) (b Content, plain bool) {
 
 // readResultMeta decodes a result's _meta, without the server info.
 func readResultMeta(raw json.RawMessage) (m Meta, err error) {
-	for name, v := range jsonrpc.Members(raw) {
+	for name, v := range rawjson.Members(raw) {
 		if name == metaServerInfo {
 			continue
 		}
@@ -133,11 +144,11 @@ func encodeArguments(args any) (rawJSON, error) {
 	} else if ok {
 		args = jsontext.Value(raw)
 	}
-	b, err := jsonv2.Marshal(args, jsonv2.Deterministic(true))
+	b, err := encodeUser(args)
 	if err == nil && b[0] != '{' {
 		err = errors.New("arguments must encode to a JSON object")
 	}
-	return b, err
+	return rawJSON(b), err
 }
 
 // Text returns the text blocks of the result, separated by newlines.
@@ -154,20 +165,16 @@ func (r *ToolResult) Text() string {
 // CallAs calls a tool and decodes its structured content, or its text if there
 // is none. If Out is string, it returns the text. An error that the tool
 // reports to the model is returned as a *ToolError.
-func CallAs[Out any](ctx context.Context, c *Client, tool string, args any) (Out, error) {
+func CallAs[Out any](ctx context.Context, c *Client, tool string, args any, o *CallOptions) (Out, error) {
 	var out Out
-	res, err := c.Call(ctx, tool, args, nil)
+	res, err := c.Call(ctx, tool, args, o)
 	if err != nil {
 		return out, err
 	}
-	text := res.Text()
-	if res.IsError {
-		e := &ToolError{Text: text}
-		if res.StructuredContent != nil {
-			e.Structured = res.StructuredContent
-		}
-		return out, e
+	if err := res.Err(); err != nil {
+		return out, err
 	}
+	text := res.Text()
 	if s, ok := any(&out).(*string); ok && res.StructuredContent == nil {
 		*s = text
 		return out, nil
@@ -175,8 +182,11 @@ func CallAs[Out any](ctx context.Context, c *Client, tool string, args any) (Out
 	raw := res.StructuredContent
 	if raw == nil {
 		raw = json.RawMessage(text)
+		if !jsontext.Value(raw).IsValid() {
+			return out, fmt.Errorf("result of tool %s: its text is not JSON", tool)
+		}
 	}
-	if err := jsonv2.Unmarshal(raw, &out); err != nil {
+	if err := codecFor(reflect.TypeFor[Out]()).decode(raw, &out); err != nil {
 		return out, fmt.Errorf("result of tool %s: %s", tool, plainError(err))
 	}
 	return out, nil

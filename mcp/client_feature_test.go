@@ -22,18 +22,18 @@ func TestListen_everyRevision(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, nil)
 				text := "one"
-				s.AddResource(mcp.Resource{URI: "note://1", Name: "note"}, func(context.Context, *mcp.Call) ([]mcp.Contents, error) {
-					return []mcp.Contents{{Text: text}}, nil
+				s.AddResource(mcp.Resource{URI: "note://1", Name: "note"}, func(context.Context, *mcp.Call) (*mcp.ResourceResult, error) {
+					return &mcp.ResourceResult{Contents: []mcp.ResourceContents{{Text: text}}}, nil
 				})
 				add := func(name string) {
 					mcp.AddTool(s, mcp.Tool{Name: name, Description: "A tool."}, func(context.Context, *mcp.Call, struct{}) (string, error) { return "", nil })
 				}
 				add("a")
-				c := mcptest.Connect(t, s, r, nil)
+				c := mcptest.Connect(t, s, &mcptest.Options{Revision: r})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				seen := map[string]int{}
-				for e, err := range c.Listen(ctx, mcp.Filter{Tools: true, Watch: []string{"note://1"}}) {
+				for e, err := range c.Listen(ctx, mcp.EventFilter{Tools: true, ResourceURIs: []string{"note://1"}}) {
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -49,10 +49,10 @@ func TestListen_everyRevision(t *testing.T) {
 						break
 					}
 				}
-				if got, err := c.Read(t.Context(), "note://1"); err != nil || got[0].Text != "two" || ctx.Err() != nil {
+				if got, err := c.Read(t.Context(), "note://1", nil); err != nil || got.Text() != "two" || ctx.Err() != nil {
 					t.Errorf("Read = %v, %v after %v, want two", got, err, seen)
 				}
-				if _, err := c.Read(t.Context(), "note://2"); !errors.Is(err, mcp.ErrNotFound) {
+				if _, err := c.Read(t.Context(), "note://2", nil); !errors.Is(err, mcp.ErrNotFound) {
 					t.Errorf("Read(note://2) = %v, want ErrNotFound", err)
 				}
 			})
@@ -65,9 +65,9 @@ func TestTask_takenUpLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, nil)
 		t.Cleanup(s.Close)
-		mcp.AddTool(s, mcp.Tool{Name: "slow", Description: "Take an hour, nearly.", Durable: true},
+		mcp.AddTool(s, mcp.Tool{Name: "slow", Description: "Take an hour, nearly.", Tasks: mcp.TaskOptional},
 			func(_ context.Context, c *mcp.Call, _ struct{}) (string, error) {
-				return mcp.Durable(c, func(ctx context.Context, _ *mcp.Call) (string, error) {
+				return mcp.AsTask(c, func(ctx context.Context, _ *mcp.Call) (string, error) {
 					select {
 					case <-time.After(30 * time.Minute):
 						return "done", nil
@@ -76,7 +76,7 @@ func TestTask_takenUpLater(t *testing.T) {
 					}
 				})
 			})
-		c := mcptest.Connect(t, s, mcp.Newest, &mcp.ClientOptions{Tasks: true})
+		c := mcptest.Connect(t, s, &mcptest.Options{Client: mcp.ClientOptions{Tasks: true}})
 		begin := func() string {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
@@ -87,17 +87,17 @@ func TestTask_takenUpLater(t *testing.T) {
 			}
 			return kept
 		}
-		if res, err := c.Task(t.Context(), begin()); err != nil || res.Text() != "done" {
+		if res, err := c.WaitTask(t.Context(), begin(), nil); err != nil || res.Text() != "done" {
 			t.Errorf("Task = %v, %v, want done", res, err)
 		}
 		id := begin()
 		if err := c.CancelTask(t.Context(), id); err != nil {
 			t.Errorf("CancelTask = %v", err)
 		}
-		if _, err := c.Task(t.Context(), id); err == nil {
+		if _, err := c.WaitTask(t.Context(), id, nil); err == nil {
 			t.Error("Task after CancelTask = nil, want an error")
 		}
-		if _, err := c.Task(t.Context(), "unknown"); err == nil {
+		if _, err := c.WaitTask(t.Context(), "unknown", nil); err == nil {
 			t.Error("Task(unknown) = nil, want an error")
 		}
 	})
@@ -105,17 +105,17 @@ func TestTask_takenUpLater(t *testing.T) {
 
 // A person who thinks for long does not run into the server's timeout.
 func TestElicit_takesItsTime(t *testing.T) {
-	for _, r := range []mcp.Revision{mcp.R20250618, mcp.Newest} {
+	for _, r := range []mcp.Revision{mcp.R20250618, mcp.LatestRevision} {
 		synctest.Test(t, func(t *testing.T) {
 			s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, nil)
 			mcp.AddTool(s, mcp.Tool{Name: "ask", Description: "Ask."}, func(_ context.Context, c *mcp.Call, _ struct{}) (string, error) {
 				return mcp.Ask[string](c, "name", "Who?")
 			})
-			c := mcptest.Connect(t, s, r, &mcp.ClientOptions{Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			c := mcptest.Connect(t, s, &mcptest.Options{Revision: r, Client: mcp.ClientOptions{Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 				time.Sleep(5 * time.Minute)
 				return &mcp.ElicitResult{Action: "accept", Content: []byte(`{"name":"Ada"}`)}, nil
-			}})
-			if got, err := mcp.CallAs[string](t.Context(), c, "ask", nil); err != nil || got != "Ada" {
+			}}})
+			if got, err := mcp.CallAs[string](t.Context(), c, "ask", nil, nil); err != nil || got != "Ada" {
 				t.Errorf("in %s: CallAs = %q, %v", r, got, err)
 			}
 		})
@@ -137,9 +137,9 @@ func TestElicit_goesWrong(t *testing.T) {
 		"the action":       func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) { return &mcp.ElicitResult{}, nil },
 		"returned nothing": func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) { return nil, nil },
 	} {
-		for _, r := range []mcp.Revision{mcp.R20251125, mcp.Newest} {
+		for _, r := range []mcp.Revision{mcp.R20251125, mcp.LatestRevision} {
 			var logs bytes.Buffer
-			c := mcptest.Connect(t, s, r, &mcp.ClientOptions{Elicit: elicit, Logger: slog.New(slog.NewTextHandler(&logs, nil))})
+			c := mcptest.Connect(t, s, &mcptest.Options{Revision: r, Client: mcp.ClientOptions{Elicit: elicit, Logger: slog.New(slog.NewTextHandler(&logs, nil))}})
 			res, err := c.Call(t.Context(), "ask", nil, nil)
 			if err == nil && !res.IsError {
 				t.Errorf("%s in %s: Call = %+v", name, r, res)

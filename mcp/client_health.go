@@ -13,13 +13,13 @@ const maxMalformed = 100
 // Health returns an error if the server should not be relied on: the connection
 // is closed, or the last hundred messages were malformed, such as log lines on
 // its standard output. Nil means that there is no known problem. The client
-// does not reconnect by itself.
+// does not reconnect by itself, unless Command.Restart says so.
 func (c *Client) Health() error {
-	if c.isClosed() {
-		if c.runErr == nil || errors.Is(c.runErr, jsonrpc.ErrClosed) {
-			return c.explainClosed(&clientRequest{}, jsonrpc.ErrClosed)
+	if conn := c.conn.Load(); conn.isEnded() {
+		if conn.runErr == nil || errors.Is(conn.runErr, jsonrpc.ErrClosed) {
+			return c.explainClosed(conn, &clientRequest{}, jsonrpc.ErrClosed)
 		}
-		return c.explainClosed(&clientRequest{}, fmt.Errorf("%w: %w", jsonrpc.ErrClosed, c.runErr))
+		return c.explainClosed(conn, &clientRequest{}, fmt.Errorf("%w: %w", jsonrpc.ErrClosed, conn.runErr))
 	}
 	if n := c.malformed.Load(); n >= maxMalformed {
 		return fmt.Errorf("mcp: the last %d messages from the server are malformed", n)
@@ -36,11 +36,11 @@ func (c *Client) resetMalformed() {
 
 // explainClosed adds to err what happened to a child process, as an ExitError.
 // During the handshake, Connect does that.
-func (c *Client) explainClosed(rq *clientRequest, err error) error {
+func (c *Client) explainClosed(conn *connection, rq *clientRequest, err error) error {
 	c.mu.Lock()
 	closed := c.closed
 	c.mu.Unlock()
-	child, ok := c.transport.(interface{ explain(err error) *ExitError })
+	child, ok := conn.transport.(interface{ explain(err error) *ExitError })
 	if closed || !ok || rq.era != nil {
 		return err
 	}

@@ -9,20 +9,20 @@ import (
 // An inbox holds events until they are read. It holds each event once, and only
 // those in the filter, so it is bounded whatever the server sends.
 type inbox struct {
-	filter *Filter
+	filter *EventFilter
 	ready  chan struct{}
 
 	mu       sync.Mutex
-	accepted Filter
+	accepted EventFilter
 	events   []Event
 	closed   bool
 }
 
-func newInbox(f *Filter) *inbox {
+func newInbox(f *EventFilter) *inbox {
 	return &inbox{filter: f, accepted: *f, ready: make(chan struct{}, 1)}
 }
 
-func (in *inbox) setAccepted(f Filter) {
+func (in *inbox) setAccepted(f EventFilter) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.accepted = f
@@ -38,10 +38,10 @@ func (in *inbox) putAll() {
 			in.put(Event{Kind: kind})
 		}
 	}
-	for _, uri := range f.Watch {
+	for _, uri := range f.ResourceURIs {
 		in.put(Event{EventResource, uri})
 	}
-	for _, id := range f.Tasks {
+	for _, id := range f.TaskIDs {
 		in.put(Event{EventTask, id})
 	}
 }

@@ -13,14 +13,15 @@ import (
 func (c *Client) initialize(ctx context.Context, offer Revision) error {
 	era, err := c.sendInitialize(ctx, offer)
 	status, ok := errors.AsType[*StatusError](err)
-	older, can := c.transport.(Fallback)
+	conn := c.conn.Load()
+	older, can := conn.transport.(fallback)
 	if ok && can && (status.Code == 400 || status.Code == 404 || status.Code == 405) {
 		t, oldErr := older.Older(ctx)
 		if oldErr != nil {
 			return errors.Join(err, oldErr)
 		}
-		_ = c.transport.Close()
-		<-c.ended
+		_ = conn.transport.Close()
+		<-conn.ended
 		c.run(t)
 		era, err = c.sendInitialize(ctx, offer)
 	}
@@ -61,8 +62,8 @@ func (c *Client) sendInitialized(ctx context.Context) error {
 		return nil
 	}
 	err := c.notify(ctx, "notifications/initialized", nil)
-	if err == nil && c.o.LogLevel != 0 && era.server.Capabilities.Logging != nil {
-		_, err = c.call(ctx, &clientRequest{method: "logging/setLevel", params: []param{{"level", c.o.LogLevel}}, era: era})
+	if err == nil && c.o.LogLevel != nil && era.server.Capabilities.Logging != nil {
+		_, err = c.call(ctx, &clientRequest{method: "logging/setLevel", params: []param{{"level", logLevelOf(c.o.LogLevel.Level()).String()}}, era: era})
 	}
 	return err
 }

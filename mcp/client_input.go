@@ -9,6 +9,7 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
+	"github.com/bossman-dev/bossman/internal/rawjson"
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
@@ -20,11 +21,11 @@ type visitedURLs map[string]bool
 // answerInputs answers the inputRequests of a result. It reports whether all of
 // them are pages that the user is already visiting; the caller should then wait
 // before it retries.
-func (c *Client) answerInputs(ctx context.Context, questions json.RawMessage, seen visitedURLs) (answers map[string]any, allVisited bool, err error) {
+func (c *Client) answerInputs(ctx context.Context, own *answerers, questions json.RawMessage, seen visitedURLs) (answers map[string]any, allVisited bool, err error) {
 	answers, allVisited = map[string]any{}, true
-	for key, raw := range jsonrpc.Members(questions) {
-		method := jsonrpc.Text(member(raw, "method"))
-		answer, visited, err := c.answerInput(ctx, method, member(raw, "params"), seen)
+	for key, raw := range rawjson.Members(questions) {
+		method := rawjson.Text(member(raw, "method"))
+		answer, visited, err := c.answerInput(ctx, own, method, member(raw, "params"), seen)
 		if err != nil {
 			return nil, false, fmt.Errorf("answer %s: %w", method, err)
 		}
@@ -36,15 +37,15 @@ func (c *Client) answerInputs(ctx context.Context, questions json.RawMessage, se
 
 // answerInput is callHandler, except for a page that the user is already
 // visiting.
-func (c *Client) answerInput(ctx context.Context, method string, params json.RawMessage, seen visitedURLs) (v any, visited bool, err error) {
+func (c *Client) answerInput(ctx context.Context, own *answerers, method string, params json.RawMessage, seen visitedURLs) (v any, visited bool, err error) {
 	page := ""
-	if method == "elicitation/create" && jsonrpc.Text(member(params, "mode")) == "url" {
-		page = strings.Clone(jsonrpc.Text(member(params, "url")))
+	if method == "elicitation/create" && rawjson.Text(member(params, "mode")) == "url" {
+		page = strings.Clone(rawjson.Text(member(params, "url")))
 	}
 	if seen[page] {
 		return &ElicitResult{Action: "accept"}, true, nil
 	}
-	v, err = c.callHandler(ctx, method, params)
+	v, err = c.callHandler(ctx, own, method, params)
 	if res, ok := v.(*ElicitResult); ok && err == nil && page != "" && res.Action == "accept" {
 		seen[page] = true
 	}
@@ -53,7 +54,7 @@ func (c *Client) answerInput(ctx context.Context, method string, params json.Raw
 
 // visitURLs asks the user to visit the pages that an error names. It reports
 // whether the user is already visiting all of them.
-func (c *Client) visitURLs(ctx context.Context, e *jsonrpc.Error, seen visitedURLs) (allVisited bool, err error) {
+func (c *Client) visitURLs(ctx context.Context, own *answerers, e *jsonrpc.Error, seen visitedURLs) (allVisited bool, err error) {
 	var data struct {
 		Pages []json.RawMessage `json:"elicitations"`
 	}
@@ -62,7 +63,7 @@ func (c *Client) visitURLs(ctx context.Context, e *jsonrpc.Error, seen visitedUR
 	}
 	allVisited = true
 	for _, raw := range data.Pages {
-		v, visited, err := c.answerInput(ctx, "elicitation/create", raw, seen)
+		v, visited, err := c.answerInput(ctx, own, "elicitation/create", raw, seen)
 		if err != nil {
 			return false, err
 		}

@@ -15,7 +15,7 @@ import (
 // A person who agreed to visit a page is not asked again while they are there.
 func TestClient_visitsOnce(t *testing.T) {
 	const page = `{"mode":"url","message":"Log in","url":"https://a.example/login","elicitationId":"1"}`
-	for _, r := range []mcp.Revision{mcp.R20251125, mcp.Newest} {
+	for _, r := range []mcp.Revision{mcp.R20251125, mcp.LatestRevision} {
 		t.Run(r.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var asked atomic.Int32

@@ -12,6 +12,7 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
+	"github.com/bossman-dev/bossman/internal/rawjson"
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
@@ -62,7 +63,7 @@ func (c *Client) handleListChanged(n Notification) {
 		c.lists.invalidate(KindPrompt)
 	case EventResources:
 		c.lists.invalidate(KindResource)
-		c.lists.invalidate(KindTemplate)
+		c.lists.invalidate(KindResourceTemplate)
 	}
 	for in := range c.inboxes {
 		in.put(e)
@@ -86,9 +87,9 @@ func (c *Client) Resources(ctx context.Context) iter.Seq2[*Resource, error] {
 	return pages[Resource](ctx, c, KindResource, "resources/list", "resources", nil)
 }
 
-// Templates lists the server's resource templates.
-func (c *Client) Templates(ctx context.Context) iter.Seq2[*Resource, error] {
-	return pages[Resource](ctx, c, KindTemplate, "resources/templates/list", "resourceTemplates", nil)
+// ResourceTemplates lists the server's resource templates.
+func (c *Client) ResourceTemplates(ctx context.Context) iter.Seq2[*ResourceTemplate, error] {
+	return pages[ResourceTemplate](ctx, c, KindResourceTemplate, "resources/templates/list", "resourceTemplates", nil)
 }
 
 // Tool returns the tool with the given name, or ErrNotFound.
@@ -104,8 +105,8 @@ func (c *Client) Tool(ctx context.Context, name string) (*Tool, error) {
 	return nil, fmt.Errorf("tool %s: %w", name, ErrNotFound)
 }
 
-// Refresh clears the cached lists.
-func (c *Client) Refresh() {
+// ClearCache clears the cached lists.
+func (c *Client) ClearCache() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lists.invalidate("")
@@ -113,7 +114,7 @@ func (c *Client) Refresh() {
 
 // pages iterates over all items of a list, from the cache or page by page.
 // Items for which usable returns false are omitted. A list without end ends
-// with ErrListTooLong: it has a budget of pages, of bytes, and of the time that
+// with a listError: it has a budget of pages, of bytes, and of the time that
 // one request may take.
 func pages[T any](ctx context.Context, c *Client, kind Kind, method, key string, usable func(*T) bool) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
@@ -160,7 +161,7 @@ func pages[T any](ctx context.Context, c *Client, kind Kind, method, key string,
 				c.cacheList(kind, all, fresh, changes)
 				return
 			}
-			cursor := jsonrpc.Text(page.next)
+			cursor := rawjson.Text(page.next)
 			if len(rq.params) > 0 && rq.params[0].value == cursor {
 				yield(nil, fmt.Errorf("%s: the server names the same page again", method))
 				return
@@ -178,8 +179,15 @@ func (c *Client) tooLong(format string, args ...any) error {
 	if n := c.ServerInfo().Name; n != "" {
 		name = fmt.Sprintf("server %.100q", n)
 	}
-	return fmt.Errorf("%w: that of %s: %s", ErrListTooLong, name, fmt.Sprintf(format, args...))
+	return listError(fmt.Sprintf("the list is too long: that of %s: %s", name, fmt.Sprintf(format, args...)))
 }
+
+// A listError is the error for a list that exceeds a limit. It is
+// jsonrpc.ErrTooLong for errors.Is.
+type listError string
+
+func (e listError) Error() string      { return string(e) }
+func (listError) Is(target error) bool { return target == jsonrpc.ErrTooLong }
 
 // cacheList caches a list, unless it was invalidated since reading began.
 func (c *Client) cacheList(kind Kind, items any, fresh time.Duration, changes int) {
@@ -212,12 +220,12 @@ func readPage[T any](ctx context.Context, c *Client, rq *clientRequest, key stri
 		return p, c.tooLong("it takes more than %d MiB", maxListBytes>>20)
 	}
 	found := false
-	for name, v := range jsonrpc.Members(raw) {
+	for name, v := range rawjson.Members(raw) {
 		switch name {
 		case key:
 			found = true
 			n := 0
-			for range jsonrpc.Elements(v) {
+			for range rawjson.Elements(v) {
 				n++
 			}
 			if *room -= n * int(reflect.TypeFor[T]().Size()); *room < 0 {
@@ -261,7 +269,7 @@ func weight(raw json.RawMessage) int {
 // usableTool reports whether a tool can be called on this transport, and caches
 // which arguments are repeated in headers.
 func (c *Client) usableTool(t *Tool) bool {
-	if c.exchanger == nil || !c.Revision().RoutingHeader() {
+	if c.exchanger == nil || !c.Revision().routingHeader() {
 		return true
 	}
 	headers, err := paramHeaders(t.InputSchema)

@@ -10,6 +10,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp/internal/link"
 )
 
 // Listen yields changes at the server until ctx ends or the loop is left.
@@ -19,7 +20,7 @@ import (
 // are pending are yielded once.
 //
 // An error ends the loop. The end of ctx is not reported as an error.
-func (c *Client) Listen(ctx context.Context, f Filter) iter.Seq2[Event, error] {
+func (c *Client) Listen(ctx context.Context, f EventFilter) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		outer := ctx
 		ctx, cancel := context.WithCancel(ctx)
@@ -68,13 +69,13 @@ func (c *Client) Listen(ctx context.Context, f Filter) iter.Seq2[Event, error] {
 const maxRetries = 10
 
 // listen keeps a subscriptions/listen request open.
-func (c *Client) listen(ctx context.Context, in *inbox, f Filter) error {
+func (c *Client) listen(ctx context.Context, in *inbox, f EventFilter) error {
 	rq := &clientRequest{method: "subscriptions/listen", params: []param{{"notifications", f}}, maxTime: -1}
 	var round atomic.Int32
 	rq.onNotify = func(n Notification) {
 		if n.Method == "notifications/subscriptions/acknowledged" {
 			round.Store(0)
-			var accepted Filter
+			var accepted EventFilter
 			if jsonv2.Unmarshal(member(n.Params, "notifications"), &accepted) == nil {
 				in.setAccepted(accepted)
 			}
@@ -90,7 +91,7 @@ func (c *Client) listen(ctx context.Context, in *inbox, f Filter) error {
 		switch e, refused := errors.AsType[*jsonrpc.Error](err); {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case refused && e.Code != jsonrpc.CodeInternal, errors.Is(err, jsonrpc.ErrClosed), isAuthError(err), round.Load() >= maxRetries:
+		case refused && e.Code != jsonrpc.CodeInternal, errors.Is(err, jsonrpc.ErrClosed) && c.isDone(), isAuthError(err), round.Load() >= maxRetries:
 			return err
 		}
 		if err := sleep(ctx, backoff(int(round.Add(1)))); err != nil {
@@ -101,15 +102,15 @@ func (c *Client) listen(ctx context.Context, in *inbox, f Filter) error {
 
 // listenInSession receives the notifications of a session, and subscribes to
 // the resources in the filter.
-func (c *Client) listenInSession(ctx context.Context, in *inbox, f Filter) error {
-	offers := c.Server()
-	accepted := Filter{
+func (c *Client) listenInSession(ctx context.Context, in *inbox, f EventFilter) error {
+	offers := c.ServerCapabilities()
+	accepted := EventFilter{
 		Tools:     f.Tools && offers.Tools != nil && offers.Tools.ListChanged,
 		Prompts:   f.Prompts && offers.Prompts != nil && offers.Prompts.ListChanged,
 		Resources: f.Resources && offers.Resources != nil && offers.Resources.ListChanged,
 	}
 	if offers.Resources != nil && offers.Resources.Subscribe {
-		accepted.Watch = f.Watch
+		accepted.ResourceURIs = f.ResourceURIs
 	}
 	in.setAccepted(accepted)
 	c.mu.Lock()
@@ -124,7 +125,7 @@ func (c *Client) listenInSession(ctx context.Context, in *inbox, f Filter) error
 		defer c.mu.Unlock()
 		delete(c.inboxes, in)
 	}()
-	for _, uri := range accepted.Watch {
+	for _, uri := range accepted.ResourceURIs {
 		if err := c.subscribe(ctx, uri); err != nil {
 			return err
 		}
@@ -134,8 +135,8 @@ func (c *Client) listenInSession(ctx context.Context, in *inbox, f Filter) error
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-c.ended:
-		return c.explainClosed(&clientRequest{}, jsonrpc.ErrClosed)
+	case <-c.Done():
+		return c.explainClosed(c.conn.Load(), &clientRequest{}, jsonrpc.ErrClosed)
 	}
 }
 
@@ -143,11 +144,11 @@ func (c *Client) listenInSession(ctx context.Context, in *inbox, f Filter) error
 var errStreamLost = errors.New("the event stream broke and could not be resumed")
 
 // handleGap is called when notifications of a session may have been lost.
-func (c *Client) handleGap(g Gap) {
+func (c *Client) handleGap(g string) {
 	c.mu.Lock()
 	epoch := c.epoch
-	if g != GapSession {
-		c.streamLost = g == GapForGood
+	if g != link.GapSessionLost {
+		c.streamLost = g == link.GapFinal
 		c.lists.invalidate("")
 		for in := range c.inboxes {
 			if in.putAll(); c.streamLost {
@@ -156,7 +157,7 @@ func (c *Client) handleGap(g Gap) {
 		}
 	}
 	c.mu.Unlock()
-	if g != GapSession || c.Revision().Stateless() || !c.sessionLost(c.baseCtx, epoch) {
+	if g != link.GapSessionLost || c.Revision().Stateless() || !c.sessionLost(c.baseCtx, epoch) {
 		return
 	}
 	if err := c.renewSession(c.baseCtx, epoch); err != nil { // the next request retries

@@ -36,7 +36,7 @@ func TestListen_subscriptionFails(t *testing.T) {
 		var told atomic.Int32
 		for range 2 {
 			wg.Go(func() {
-				for _, err := range c.Listen(t.Context(), mcp.Filter{Watch: []string{"a://1"}}) {
+				for _, err := range c.Listen(t.Context(), mcp.EventFilter{ResourceURIs: []string{"a://1"}}) {
 					if err == nil {
 						t.Error("told that it is watched")
 						return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -29,29 +30,20 @@ func (c *Client) negotiate(ctx context.Context) error {
 		return c.initialize(ctx, r)
 	}
 	name := ""
-	if n, ok := c.transport.(interface{ Name() string }); ok {
+	if n, ok := c.conn.Load().transport.(interface{ Name() string }); ok {
 		name = n.Name()
 	}
-	if c.o.Eras.isLegacy(name) {
-		if err := c.initialize(ctx, newestLegacy); err == nil || ctx.Err() != nil || c.isClosed() {
+	if knownEras.isLegacy(name) {
+		if err := c.initialize(ctx, newestLegacy); err == nil || ctx.Err() != nil || c.conn.Load().isEnded() {
 			return err
 		}
-		c.o.Eras.set(name, false)
+		knownEras.set(name, false)
 	}
 	err := c.probe(ctx)
 	if err == nil && !c.eraUncertain {
-		c.o.Eras.set(name, !c.Revision().Stateless())
+		knownEras.set(name, !c.Revision().Stateless())
 	}
 	return err
-}
-
-func (c *Client) isClosed() bool {
-	select {
-	case <-c.ended:
-		return true
-	default:
-		return false
-	}
 }
 
 // probe sends server/discover. A server that answers it is stateless; any error
@@ -66,10 +58,10 @@ func (c *Client) probe(ctx context.Context) error {
 	}
 	modern := make(chan outcome, 1)
 	c.wg.Go(func() {
-		e, err := c.discover(probeCtx, Newest)
+		e, err := c.discover(probeCtx, LatestRevision)
 		modern <- outcome{e, err}
 	})
-	timeout := c.o.Probe
+	timeout := c.o.ProbeTimeout
 	if c.exchanger != nil {
 		timeout *= 3 // an HTTP server always answers, if only with an error
 	}
@@ -221,21 +213,26 @@ func versionsOf(err error) (supported []string, modern bool) {
 
 // newStatelessEra returns the parameters for stateless requests.
 func (c *Client) newStatelessEra(r Revision) *negotiated {
-	caps := c.capabilities
+	return &negotiated{revision: r, meta: c.statelessMeta(r, c.capabilities)}
+}
+
+// statelessMeta returns the members of the _meta of stateless requests.
+func (c *Client) statelessMeta(r Revision, caps ClientCapabilities) []byte {
 	if caps.Roots != nil {
 		caps.Roots = &RootsCapability{}
 	}
 	if c.o.Tasks {
-		caps.Extensions = tasksCapability().Extensions
+		caps.Extensions = maps.Clone(caps.Extensions)
+		put(&caps.Extensions, tasksExtension, json.RawMessage("{}"))
 	}
 	m := []byte{'{'}
 	m = appendText(m, metaVersion, r.String())
 	m, _ = appendValue(m, metaCapabilities, caps)
 	m, _ = appendValue(m, metaClientInfo, c.o.Info)
-	if c.o.LogLevel != 0 {
-		m = appendText(m, metaLogLevel, c.o.LogLevel.String())
+	if c.o.LogLevel != nil {
+		m = appendText(m, metaLogLevel, logLevelOf(c.o.LogLevel.Level()).String())
 	}
-	return &negotiated{revision: r, meta: m[1:]}
+	return m[1:]
 }
 
 // setEra sets the parameters for all further requests.
@@ -245,7 +242,7 @@ func (c *Client) setEra(era *negotiated) {
 	}
 	c.era.Store(era)
 	if c.exchanger != nil {
-		c.exchanger.Agreed(era.revision)
+		c.exchanger.Negotiated(era.revision)
 	}
 }
 

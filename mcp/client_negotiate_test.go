@@ -66,7 +66,6 @@ func initialized(version string) string {
 
 func quiet(o mcp.ClientOptions) *mcp.ClientOptions {
 	o.Logger = slog.New(slog.DiscardHandler)
-	o.Eras = &mcp.Eras{}
 	return &o
 }
 

@@ -3,16 +3,19 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 
+	"github.com/bossman-dev/bossman/internal/rawjson"
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// handleNotification handles a notification. If it belongs to a
-// subscriptions/listen request, onNotify gets it.
-func (c *Client) handleNotification(ctx context.Context, m *jsonrpc.Message, onNotify func(Notification)) {
+// handleNotification handles a notification, and calls the program's callbacks
+// for it, if there are any, with run. If it belongs to a subscriptions/listen
+// request, onNotify gets it.
+func (c *Client) handleNotification(ctx context.Context, m *jsonrpc.Message, onNotify func(Notification), run func(func())) {
 	c.resetMalformed()
 	n := Notification{m.Method, m.Params}
 	if onNotify == nil {
@@ -24,10 +27,10 @@ func (c *Client) handleNotification(ctx context.Context, m *jsonrpc.Message, onN
 	}
 	switch n.Method {
 	case "notifications/progress":
-		c.handleProgress(n.Params)
+		c.handleProgress(ctx, n.Params, run)
 	case "notifications/cancelled": // the server cancels one of its requests
 		if id, err := jsonrpc.ParseID(member(n.Params, "requestId")); err == nil {
-			c.peer.Cancel(id)
+			c.conn.Load().peer.Cancel(id)
 			c.cancelStreamRequest(id)
 		}
 	default:
@@ -36,22 +39,41 @@ func (c *Client) handleNotification(ctx context.Context, m *jsonrpc.Message, onN
 	if onNotify != nil {
 		onNotify(n)
 	}
-	if c.o.OnNotify != nil {
-		c.o.OnNotify(ctx, n)
+	switch {
+	case n.Method == "notifications/message":
+		c.handleLog(ctx, n.Params, run)
+	case c.o.OnNotify != nil:
+		run(func() { c.o.OnNotify(ctx, n) })
 	}
 }
 
-func (c *Client) handleProgress(params json.RawMessage) {
+func (c *Client) handleLog(ctx context.Context, params json.RawMessage, run func(func())) {
+	if c.o.OnLog == nil {
+		return
+	}
+	m := LogMessage{Data: member(params, "data")}
+	if raw := member(params, "logger"); len(raw) > 0 && raw[0] == '"' {
+		m.Logger = strings.Clone(rawjson.Text(raw))
+	}
+	if raw := member(params, "level"); len(raw) > 0 && raw[0] == '"' {
+		if l, ok := parseLogLevel(rawjson.Text(raw)); ok { // otherwise it is treated as info
+			m.Level = l.Level()
+		}
+	}
+	run(func() { c.o.OnLog(ctx, m) })
+}
+
+func (c *Client) handleProgress(ctx context.Context, params json.RawMessage, run func(func())) {
 	c.mu.Lock()
 	w := c.timers[string(member(params, "progressToken"))]
 	c.mu.Unlock()
 	if w == nil {
 		return
 	}
-	var p ProgressParams
+	var p progressParams
 	if jsonv2.Unmarshal(params, &p) == nil {
 		w.extend()
-		w.progress(p)
+		run(func() { w.progress(ctx, p.Progress) })
 	}
 }
 
@@ -78,7 +100,7 @@ func (c *Client) sendCancelled(id jsonrpc.ID, method string, cause error) {
 // notify sends a notification.
 func (c *Client) notify(ctx context.Context, method string, params any) error {
 	if c.exchanger == nil {
-		return c.peer.Notify(ctx, method, params)
+		return c.conn.Load().peer.Notify(ctx, method, params)
 	}
 	m := &jsonrpc.Message{Method: method}
 	if params != nil {
@@ -87,5 +109,5 @@ func (c *Client) notify(ctx context.Context, method string, params any) error {
 			return err
 		}
 	}
-	return c.transport.Send(ctx, jsonrpc.One(m))
+	return c.conn.Load().transport.Send(ctx, jsonrpc.One(m))
 }

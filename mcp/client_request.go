@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
-	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/bossman-dev/bossman/internal/rawjson"
 )
 
 // ErrTimeout means that the server was silent for too long, or the request took
@@ -19,8 +20,11 @@ type clientRequest struct {
 	method   string
 	params   []param
 	meta     Meta        // in addition to the _meta of every request
+	rawMeta  []param     // likewise; values in meta take precedence
+	eraMeta  []byte      // in place of the _meta of every request; nil: that of the era
+	own      *answerers  // of this request; nil: those of the client
 	era      *negotiated // of a handshake request; nil: that of the client
-	progress func(ProgressParams)
+	progress func(context.Context, Progress)
 	onNotify func(Notification) // for its notifications; nil: the client handles them
 	timeout  time.Duration      // zero: that of the client
 	maxTime  time.Duration      // zero: that of the client; negative: no limits at all
@@ -35,11 +39,58 @@ type param struct {
 // target returns the tool or prompt that the request names.
 func (rq *clientRequest) target() string {
 	for _, p := range rq.params {
-		if s, ok := p.value.(string); ok && p.name == "name" {
-			return s
+		if p.name != "name" {
+			continue
+		}
+		switch v := p.value.(type) {
+		case string:
+			return v
+		case rawJSON:
+			if len(v) > 0 && v[0] == '"' {
+				return strings.Clone(rawjson.Text(json.RawMessage(v)))
+			}
 		}
 	}
 	return ""
+}
+
+// with returns a request with the caller's options.
+func (c *Client) with(rq *clientRequest, o *CallOptions) *clientRequest {
+	if o == nil {
+		return rq
+	}
+	x := *rq
+	x.progress, x.timeout, x.maxTime, x.meta = o.Progress, o.Timeout, o.MaxTime, o.Meta
+	if x.own = c.ownAnswerers(o); x.own != nil {
+		if r := c.Revision(); r.Stateless() {
+			options := c.o
+			options.Elicit, options.Sample, options.Roots = x.own.elicit, x.own.sample, x.own.roots
+			x.eraMeta = c.statelessMeta(r, options.capabilities())
+		}
+	}
+	return &x
+}
+
+// ownAnswerers returns the functions for one request, or nil if they are those of
+// the client.
+func (c *Client) ownAnswerers(o *CallOptions) *answerers {
+	if o == nil || o.Elicit == nil && o.Sample == nil && o.Roots == nil && !o.Own {
+		return nil
+	}
+	own := &answerers{}
+	if !o.Own {
+		own = c.answerers()
+	}
+	if o.Elicit != nil {
+		own.elicit = o.Elicit
+	}
+	if o.Sample != nil {
+		own.sample = o.Sample
+	}
+	if o.Roots != nil {
+		own.roots = o.Roots
+	}
+	return own
 }
 
 // withMeta returns the request with additional _meta.
@@ -90,18 +141,27 @@ func (rq *clientRequest) encode(era *negotiated, token string) (json.RawMessage,
 			return nil, err
 		}
 	}
-	if era.meta != nil || token != "" || len(rq.meta) > 0 {
+	eraMeta := era.meta
+	if rq.eraMeta != nil {
+		eraMeta = rq.eraMeta
+	}
+	if eraMeta != nil || token != "" || len(rq.meta) > 0 || len(rq.rawMeta) > 0 {
 		b = append(appendMember(b, "_meta"), '{')
-		b = append(b, era.meta...)
+		b = append(b, eraMeta...)
 		if token != "" {
 			b = append(appendMember(b, "progressToken"), token...)
 		}
 		for name, v := range rq.meta {
-			value, err := jsonv2.Marshal(v, jsonv2.Deterministic(true))
+			value, err := encodeUser(v)
 			if err != nil {
 				return nil, err
 			}
 			b = append(appendName(b, name), value...)
+		}
+		for _, p := range rq.rawMeta {
+			if _, ok := rq.meta[p.name]; !ok {
+				b = append(appendName(b, p.name), p.value.(rawJSON)...)
+			}
 		}
 		b = append(b, '}')
 	}
@@ -133,6 +193,19 @@ func (c *Client) call(ctx context.Context, rq *clientRequest) (_ json.RawMessage
 		ctx, cancel = context.WithCancelCause(ctx)
 		timer.start(rq, cancel)
 		defer timer.stop()
+	}
+	if rq.own != nil {
+		c.mu.Lock()
+		if c.forwarding == nil {
+			c.forwarding = map[*clientRequest]*answerers{}
+		}
+		c.forwarding[rq] = rq.own
+		c.mu.Unlock()
+		defer func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			delete(c.forwarding, rq)
+		}()
 	}
 	return c.send(ctx, rq, params, rq.onNotify)
 }

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/bossman-dev/bossman/internal/rawjson"
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
@@ -16,7 +18,7 @@ type resultHead struct {
 }
 
 func parseResultHead(result json.RawMessage) (h resultHead) {
-	for name, v := range jsonrpc.Members(result) {
+	for name, v := range rawjson.Members(result) {
 		switch name {
 		case "resultType":
 			if h.kind = v; string(v) == `"complete"` {
@@ -40,7 +42,8 @@ const codeURLRequired = -32042
 // resolve sends a request until there is a final result, answering the server's
 // questions in between.
 func (c *Client) resolve(ctx context.Context, rq *clientRequest, o *CallOptions) (json.RawMessage, error) {
-	baseParams := len(rq.params)
+	rq = c.with(rq, o)
+	base := slices.DeleteFunc(slices.Clone(rq.params), func(p param) bool { return p.name == "inputResponses" || p.name == "requestState" })
 	headers := false
 	seen := visitedURLs{}
 	for round := range maxRounds + 2 {
@@ -53,8 +56,8 @@ func (c *Client) resolve(ctx context.Context, rq *clientRequest, o *CallOptions)
 				c.lists.invalidate(KindTool)
 				c.mu.Unlock()
 				continue
-			case e.Code == codeURLRequired && c.o.Elicit != nil && !c.Revision().Stateless():
-				allVisited, err := c.visitURLs(ctx, e, seen)
+			case e.Code == codeURLRequired && (c.o.Elicit != nil || rq.own != nil && rq.own.elicit != nil) && !c.Revision().Stateless():
+				allVisited, err := c.visitURLs(ctx, rq.own, e, seen)
 				if err == nil && allVisited {
 					err = sleep(ctx, backoff(round+2))
 				}
@@ -74,21 +77,25 @@ func (c *Client) resolve(ctx context.Context, rq *clientRequest, o *CallOptions)
 			return raw, nil
 		}
 		head := parseResultHead(raw)
-		switch kind := jsonrpc.Text(head.kind); {
+		switch kind := rawjson.Text(head.kind); {
 		case head.kind == nil, kind == "complete":
 			return raw, nil
 		case kind == "task" && c.o.Tasks && rq.method == "tools/call":
-			return c.followTask(ctx, jsonrpc.Text(head.task), o)
+			id := rawjson.Text(head.task)
+			if o != nil && o.OnTask != nil && id != "" {
+				o.OnTask(id)
+			}
+			return c.followTask(ctx, id, rq.own, nil)
 		case kind != "input_required":
 			return nil, fmt.Errorf("unknown kind of result %.40s", head.kind)
 		}
 		next := *rq
-		next.params = rq.params[:baseParams:baseParams]
+		next.params = slices.Clip(base)
 		wait := time.Duration(0)
 		if head.requests == nil {
 			wait = backoff(round)
 		} else {
-			answers, allVisited, err := c.answerInputs(ctx, head.requests, seen)
+			answers, allVisited, err := c.answerInputs(ctx, rq.own, head.requests, seen)
 			if err != nil {
 				return nil, err
 			}

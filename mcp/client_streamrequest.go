@@ -20,7 +20,7 @@ type streamRequest struct {
 }
 
 // handleStreamRequest handles a server request received on a response stream.
-func (c *Client) handleStreamRequest(m *jsonrpc.Message, of jsonrpc.ID) {
+func (c *Client) handleStreamRequest(m *jsonrpc.Message, of jsonrpc.ID, own *answerers) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -39,7 +39,7 @@ func (c *Client) handleStreamRequest(m *jsonrpc.Message, of jsonrpc.ID) {
 			err = jsonrpc.Errorf(jsonrpc.CodeInternal, "busy: too many requests at once")
 		} else {
 			limited, stop := context.WithTimeout(ctx, c.o.MaxTime)
-			response.Result, err = c.handleRequest(limited, m)
+			response.Result, err = c.handleRequest(limited, m, own)
 			stop()
 			c.mu.Lock()
 			delete(c.streamRequests, m.ID)
@@ -55,7 +55,7 @@ func (c *Client) handleStreamRequest(m *jsonrpc.Message, of jsonrpc.ID) {
 		}
 		ctx, cancel := context.WithTimeout(c.baseCtx, c.o.Timeout) // the server waits for it, and so may the user
 		defer cancel()
-		if err := c.transport.Send(ctx, jsonrpc.One(response)); err != nil {
+		if err := c.conn.Load().transport.Send(ctx, jsonrpc.One(response)); err != nil {
 			c.reportRefused(fmt.Errorf("send response to %s: %w", m.Method, err))
 		}
 	})

@@ -11,10 +11,11 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp/replica"
 )
 
 // A TaskError reports which task is no longer followed, and why. The task may
-// still run; Client.Task follows it again.
+// still run; Client.WaitTask follows it again.
 type TaskError struct {
 	ID  string
 	Err error
@@ -31,10 +32,11 @@ const (
 	maxPollFailures = 5 // transport errors in a row before polling fails
 )
 
-// Task waits for a task that an earlier call became, and returns its result.
-// Tasks must be set in the client's options.
-func (c *Client) Task(ctx context.Context, id string) (*ToolResult, error) {
-	raw, err := c.followTask(ctx, id, nil)
+// WaitTask waits for a task that an earlier call became, also one of another
+// process, and returns its result. Tasks must be set in the client's options.
+// The options apply to each of the requests that it takes.
+func (c *Client) WaitTask(ctx context.Context, id string, o *CallOptions) (*ToolResult, error) {
+	raw, err := c.followTask(ctx, id, c.ownAnswerers(o), o)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +54,7 @@ func (c *Client) CancelTask(ctx context.Context, id string) error {
 
 // taskState is the result of tasks/get.
 type taskState struct {
-	Status   string                     `json:"status"`
+	Status   replica.TaskStatus         `json:"status"`
 	Message  string                     `json:"statusMessage"`
 	Poll     *int64                     `json:"pollIntervalMs"`
 	Requests map[string]json.RawMessage `json:"inputRequests"`
@@ -61,17 +63,14 @@ type taskState struct {
 }
 
 // followTask polls a task until it ends, and answers its questions.
-func (c *Client) followTask(ctx context.Context, id string, o *CallOptions) (json.RawMessage, error) {
+func (c *Client) followTask(ctx context.Context, id string, own *answerers, o *CallOptions) (json.RawMessage, error) {
 	if id == "" {
 		return nil, errors.New("the server started a task without an id")
-	}
-	if o != nil && o.OnTask != nil {
-		o.OnTask(id)
 	}
 	answered := map[string]bool{}
 	failures := 0
 	for {
-		state, err := c.taskState(ctx, id)
+		state, err := c.taskState(ctx, id, o)
 		if failures++; err == nil {
 			failures = 0
 		}
@@ -86,23 +85,23 @@ func (c *Client) followTask(ctx context.Context, id string, o *CallOptions) (jso
 			continue
 		}
 		switch state.Status {
-		case CallCompleted:
+		case replica.TaskCompleted:
 			if len(state.Result) == 0 || state.Result[0] != '{' {
 				return nil, &TaskError{id, errors.New("completed without a result")}
 			}
 			return state.Result, nil
-		case CallFailed:
+		case replica.TaskFailed:
 			if state.Error == nil {
 				return nil, &TaskError{id, errors.New("failed without an error")}
 			}
 			return nil, state.Error
-		case CallCancelled:
+		case replica.TaskCancelled:
 			return nil, &TaskError{id, errors.New("cancelled")}
-		case CallWorking, CallWaiting:
+		case replica.TaskWorking, replica.TaskInputRequired:
 		default:
 			return nil, &TaskError{id, fmt.Errorf("unknown status %.40q", state.Status)}
 		}
-		if err := c.answerTask(ctx, id, state.Requests, answered); err != nil {
+		if err := c.answerTask(ctx, id, own, state.Requests, answered); err != nil {
 			return nil, &TaskError{id, err}
 		}
 		if err := sleep(ctx, state.pollInterval()); err != nil {
@@ -111,8 +110,9 @@ func (c *Client) followTask(ctx context.Context, id string, o *CallOptions) (jso
 	}
 }
 
-func (c *Client) taskState(ctx context.Context, id string) (*taskState, error) {
-	raw, err := c.call(ctx, &clientRequest{method: "tasks/get", params: []param{{"taskId", id}}})
+func (c *Client) taskState(ctx context.Context, id string, o *CallOptions) (*taskState, error) {
+	rq := &clientRequest{method: "tasks/get", params: []param{{"taskId", id}}}
+	raw, err := c.call(ctx, c.with(rq, o))
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (s *taskState) pollInterval() time.Duration {
 
 // answerTask answers the questions that were not answered yet. The server keeps
 // listing them until it has received the answers.
-func (c *Client) answerTask(ctx context.Context, id string, questions map[string]json.RawMessage, answered map[string]bool) error {
+func (c *Client) answerTask(ctx context.Context, id string, own *answerers, questions map[string]json.RawMessage, answered map[string]bool) error {
 	maps.DeleteFunc(questions, func(key string, _ json.RawMessage) bool { return answered[key] })
 	if len(questions) == 0 {
 		return nil
@@ -144,7 +144,7 @@ func (c *Client) answerTask(ctx context.Context, id string, questions map[string
 	if err != nil {
 		return err
 	}
-	answers, _, err := c.answerInputs(ctx, raw, visitedURLs{})
+	answers, _, err := c.answerInputs(ctx, own, raw, visitedURLs{})
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func TestTask_withoutResult(t *testing.T) {
 			c := dial(t, mcp.ClientOptions{Tasks: true}, func(m *jsonrpc.Message, _ func(*jsonrpc.Message)) *jsonrpc.Message {
 				return answer(m, `{"resultType":"complete","taskId":"1","status":"completed"`+result+`}`)
 			})
-			_, err := c.Task(t.Context(), "1")
+			_, err := c.WaitTask(t.Context(), "1", nil)
 			if e, ok := errors.AsType[*mcp.TaskError](err); !ok || e.ID != "1" || !strings.Contains(err.Error(), "without a result") {
 				t.Errorf("Task with %q = %v, want a TaskError", result, err)
 			}

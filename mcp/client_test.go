@@ -41,12 +41,12 @@ func TestClient_everyRevision(t *testing.T) {
 		if n != 5 {
 			t.Errorf("listed %d tools, want 5", n)
 		}
-		got, err := mcp.CallAs[out](t.Context(), c, "twice3", in{21})
+		got, err := mcp.CallAs[out](t.Context(), c, "twice3", in{21}, nil)
 		if err != nil || got.Twice != 42 {
 			t.Errorf("CallAs = %v, %v; want 42", got, err)
 		}
 		seen := 0.0
-		if _, err := c.Call(t.Context(), "twice1", in{1}, &mcp.CallOptions{Progress: func(p mcp.ProgressParams) { seen = p.Progress }}); err != nil || seen != 1 {
+		if _, err := c.Call(t.Context(), "twice1", in{1}, &mcp.CallOptions{Progress: func(_ context.Context, p mcp.Progress) { seen = p.Progress }}); err != nil || seen != 1 {
 			t.Errorf("Call with progress: %v, saw %v; want 1", err, seen)
 		}
 	})
@@ -58,23 +58,23 @@ func TestDurable_misuse(t *testing.T) {
 		var panics []any
 		s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{
 			Logger:   slog.New(slog.DiscardHandler),
-			Observer: mcp.Observer{Panic: func(v any, _ []byte) { panics = append(panics, v) }},
+			Observer: mcp.Observer{Panicked: func(v any, _ []byte) { panics = append(panics, v) }},
 		})
 		t.Cleanup(s.Close)
-		mcp.AddTool(s, mcp.Tool{Name: "undeclared", Description: "Calls Durable without being Durable."},
+		mcp.AddTool(s, mcp.Tool{Name: "undeclared", Description: "Calls AsTask without allowing tasks."},
 			func(_ context.Context, c *mcp.Call, _ struct{}) (string, error) {
-				return mcp.Durable(c, func(context.Context, *mcp.Call) (string, error) { return "done", nil })
+				return mcp.AsTask(c, func(context.Context, *mcp.Call) (string, error) { return "done", nil })
 			})
 		asked := make(chan error, 1)
-		mcp.AddTool(s, mcp.Tool{Name: "outer", Description: "Asks with the wrong Call.", Durable: true},
+		mcp.AddTool(s, mcp.Tool{Name: "outer", Description: "Asks with the wrong Call.", Tasks: mcp.TaskOptional},
 			func(_ context.Context, c *mcp.Call, _ struct{}) (string, error) {
-				return mcp.Durable(c, func(context.Context, *mcp.Call) (string, error) {
+				return mcp.AsTask(c, func(context.Context, *mcp.Call) (string, error) {
 					_, err := mcp.Ask[string](c, "name", "Who?")
 					asked <- err
 					return "done", nil
 				})
 			})
-		c := mcptest.Connect(t, s, mcp.Newest, &mcp.ClientOptions{Tasks: true})
+		c := mcptest.Connect(t, s, &mcptest.Options{AllowPanic: true, Client: mcp.ClientOptions{Tasks: true}})
 		if res, err := c.Call(t.Context(), "undeclared", nil, nil); err != nil || !res.IsError || len(panics) != 1 {
 			t.Errorf("Call undeclared = %+v, %v with panics %v; want a failure and one panic", res, err, panics)
 		}

@@ -10,7 +10,7 @@ import (
 // A requestTimer limits the time of a request.
 type requestTimer struct {
 	client   *Client
-	progress func(ProgressParams)
+	progress func(context.Context, Progress)
 
 	mu       sync.Mutex
 	cancel   context.CancelCauseFunc

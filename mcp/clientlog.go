@@ -3,8 +3,6 @@ package mcp
 import (
 	"context"
 	"log/slog"
-
-	jsonv2 "github.com/go-json-experiment/json"
 )
 
 // clientLogHandler is a slog.Handler that sends records to the client of a
@@ -16,8 +14,8 @@ type clientLogHandler struct {
 }
 
 func (l *clientLogHandler) Enabled(_ context.Context, level slog.Level) bool {
-	minLevel := l.call.r.LogLevel
-	return minLevel != 0 && !l.call.inTask && LogLevelOf(level) >= minLevel
+	minLevel := l.call.Request.logLevel
+	return minLevel != 0 && !l.call.inTask && logLevelOf(level) >= minLevel
 }
 
 func (l *clientLogHandler) Handle(_ context.Context, r slog.Record) error {
@@ -35,11 +33,11 @@ func (l *clientLogHandler) Handle(_ context.Context, r slog.Record) error {
 		data["message"] = r.Message
 		v = data
 	}
-	b, err := jsonv2.Marshal(v, jsonv2.Deterministic(true))
+	b, err := encodeUser(v)
 	if err != nil {
 		return err
 	}
-	l.call.notify("notifications/message", logParams{Level: LogLevelOf(r.Level), Logger: l.call.server.info.Name, Data: b})
+	l.call.notify("notifications/message", logParams{Level: logLevelOf(r.Level), Logger: l.call.Request.server.info.Name, Data: b})
 	return nil
 }
 

@@ -2,8 +2,6 @@ package mcp
 
 import (
 	"context"
-
-	jsonv2 "github.com/go-json-experiment/json"
 )
 
 // maxCompletions limits the values of one result.
@@ -36,24 +34,12 @@ type CompleteContext struct {
 	Arguments map[string]string `json:"arguments,omitzero"`
 }
 
-// A Completion holds suggestions, best first.
+// A Completion holds suggestions, best first. Of more than 100 values a server
+// sends the first 100.
 type Completion struct {
 	Values  []string `json:"values"`
 	Total   *int     `json:"total,omitzero"` // total number of values, if known
 	HasMore bool     `json:"hasMore,omitzero"`
-}
-
-// MarshalJSON encodes the first 100 values, the most that a result may contain,
-// and sets total and hasMore if there are more.
-func (c Completion) MarshalJSON() ([]byte, error) {
-	if n := len(c.Values); n > maxCompletions {
-		c.Values, c.HasMore = c.Values[:maxCompletions], true
-		if c.Total == nil {
-			c.Total = &n
-		}
-	}
-	type plain Completion // without this method
-	return jsonv2.Marshal(plain(c))
 }
 
 type completeResult struct {
@@ -65,7 +51,7 @@ func (s *Server) complete(ctx context.Context, r *Request) (Result, error) {
 		return nil, unknownMethod(r.Method)
 	}
 	var p CompleteParams
-	if err := object("params", r.Params, &p); err != nil {
+	if err := object("params", r.params, &p); err != nil {
 		return nil, err
 	}
 	found := false
@@ -75,20 +61,33 @@ func (s *Server) complete(ctx context.Context, r *Request) (Result, error) {
 		found = found && s.visible(ctx, r, KindPrompt)(p.Ref.Name)
 	case "ref/resource":
 		_, found = s.templates.get(p.Ref.URI)
-		found = found && s.visible(ctx, r, KindTemplate)(p.Ref.URI)
+		found = found && s.visible(ctx, r, KindResourceTemplate)(p.Ref.URI)
 	}
 	if !found || p.Argument.Name == "" {
 		return nil, invalid("ref names no prompt or resource template of this server, or argument has no name")
 	}
-	done, err := s.o.Complete(ctx, &Call{ctx: ctx, server: s, r: r}, p)
+	done, err := s.o.Complete(ctx, &Call{ctx: ctx, Request: r}, &p)
 	if err != nil {
 		return nil, err
 	}
 	if done == nil {
 		done = &Completion{}
 	}
-	if done.Values == nil {
-		done.Values = []string{}
+	return completeResult{done.limited()}, nil
+}
+
+// limited returns the completion with the first 100 values, the most that a result
+// may contain, and with total and hasMore if there are more.
+func (c *Completion) limited() *Completion {
+	out := *c
+	if out.Values == nil {
+		out.Values = []string{}
 	}
-	return completeResult{done}, nil
+	if n := len(out.Values); n > maxCompletions {
+		out.Values, out.HasMore = out.Values[:maxCompletions], true
+		if out.Total == nil {
+			out.Total = &n
+		}
+	}
+	return &out
 }

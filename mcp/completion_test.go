@@ -6,14 +6,14 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-func TestCompletion_marshal(t *testing.T) {
-	b, err := jsonv2.Marshal(Completion{})
+func TestCompletion_limited(t *testing.T) {
+	b, err := jsonv2.Marshal((&Completion{}).limited())
 	if want := `{"values":[]}`; err != nil || string(b) != want {
 		t.Errorf("Marshal = %s, %v, want %s", b, err, want)
 	}
 	many := Completion{Values: make([]string, 101)}
 	var got Completion
-	if b, err = jsonv2.Marshal(many); err != nil {
+	if b, err = jsonv2.Marshal(many.limited()); err != nil {
 		t.Fatal(err)
 	}
 	if err := jsonv2.Unmarshal(b, &got); err != nil {
@@ -23,6 +23,6 @@ func TestCompletion_marshal(t *testing.T) {
 		t.Errorf("101 values: sent %d, more %v, total %v", len(got.Values), got.HasMore, got.Total)
 	}
 	if len(many.Values) != 101 || many.HasMore {
-		t.Error("Marshal changed what it was given")
+		t.Error("limited changed what it was given")
 	}
 }

@@ -40,25 +40,25 @@ type Icon struct {
 // Meta applies to all types, Annotations to all but the last two. A block of
 // any other type can be decoded but not encoded.
 type Content struct {
-	Type              string          `json:"type"`
-	Text              string          `json:"text,omitzero"`
-	Data              []byte          `json:"data,omitzero"`
-	MIMEType          string          `json:"mimeType,omitzero"`
-	Resource          *Contents       `json:"resource,omitzero"`
-	URI               string          `json:"uri,omitzero"`
-	Name              string          `json:"name,omitzero"`
-	Title             string          `json:"title,omitzero"`
-	Description       string          `json:"description,omitzero"`
-	Size              *int64          `json:"size,omitzero"`
-	Icons             []Icon          `json:"icons,omitzero"`
-	ID                string          `json:"id,omitzero"`
-	Input             json.RawMessage `json:"input,omitzero"`
-	ToolUseID         string          `json:"toolUseId,omitzero"`
-	Content           []Content       `json:"content,omitzero"`
-	StructuredContent json.RawMessage `json:"structuredContent,omitzero"`
-	IsError           bool            `json:"isError,omitzero"`
-	Annotations       *Annotations    `json:"annotations,omitzero"`
-	Meta              Meta            `json:"_meta,omitzero"`
+	Type              string            `json:"type"`
+	Text              string            `json:"text,omitzero"`
+	Data              []byte            `json:"data,omitzero"`
+	MIMEType          string            `json:"mimeType,omitzero"`
+	Resource          *ResourceContents `json:"resource,omitzero"`
+	URI               string            `json:"uri,omitzero"`
+	Name              string            `json:"name,omitzero"`
+	Title             string            `json:"title,omitzero"`
+	Description       string            `json:"description,omitzero"`
+	Size              *int64            `json:"size,omitzero"`
+	Icons             []Icon            `json:"icons,omitzero"`
+	ID                string            `json:"id,omitzero"`
+	Input             json.RawMessage   `json:"input,omitzero"`
+	ToolUseID         string            `json:"toolUseId,omitzero"`
+	Content           []Content         `json:"content,omitzero"`
+	StructuredContent json.RawMessage   `json:"structuredContent,omitzero"`
+	IsError           bool              `json:"isError,omitzero"`
+	Annotations       *Annotations      `json:"annotations,omitzero"`
+	Meta              Meta              `json:"_meta,omitzero"`
 }
 
 // Text returns a text block.
@@ -83,7 +83,7 @@ func Link(r Resource) Content {
 }
 
 // Embed returns a block that contains a resource.
-func Embed(c Contents) Content { return Content{Type: "resource", Resource: &c} }
+func Embed(c ResourceContents) Content { return Content{Type: "resource", Resource: &c} }
 
 // MarshalJSON encodes the members that the block's type uses.
 func (c Content) MarshalJSON() ([]byte, error) { return c.append(nil) }
@@ -190,8 +190,46 @@ func appendEnd(b []byte, meta Meta) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// Contents is the contents of a resource: text or, if Blob is not nil, bytes.
-type Contents struct {
+// A ResourceResult is what was read of a resource: its contents, and possibly
+// those of resources below it.
+type ResourceResult struct {
+	Contents []ResourceContents `json:"contents"`
+	Meta     Meta               `json:"_meta,omitzero"`
+
+	cache cacheHint
+}
+
+func (r *ResourceResult) append(b []byte) ([]byte, error) {
+	b = append(b, `{"contents":[`...)
+	for i := range r.Contents {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		var err error
+		if b, err = r.Contents[i].append(b); err != nil {
+			return nil, err
+		}
+	}
+	b = append(b, ']')
+	if len(r.Meta) > 0 {
+		var err error
+		if b, err = appendValue(b, "_meta", r.Meta); err != nil {
+			return nil, err
+		}
+	}
+	return append(r.cache.append(b), '}'), nil
+}
+
+// Text returns the text of the first contents.
+func (r *ResourceResult) Text() string {
+	if len(r.Contents) == 0 {
+		return ""
+	}
+	return r.Contents[0].Text
+}
+
+// ResourceContents is the contents of a resource: text or, if Blob is not nil, bytes.
+type ResourceContents struct {
 	URI      string `json:"uri"`
 	MIMEType string `json:"mimeType,omitzero"`
 	Text     string `json:"text,omitzero"`
@@ -200,9 +238,9 @@ type Contents struct {
 }
 
 // MarshalJSON encodes either text or blob, even if it is empty.
-func (c Contents) MarshalJSON() ([]byte, error) { return c.append(nil) }
+func (c ResourceContents) MarshalJSON() ([]byte, error) { return c.append(nil) }
 
-func (c *Contents) append(b []byte) ([]byte, error) {
+func (c *ResourceContents) append(b []byte) ([]byte, error) {
 	b = append(b, '{')
 	b = appendString(appendMember(b, "uri"), c.URI)
 	b = appendText(b, "mimeType", c.MIMEType)

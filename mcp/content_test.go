@@ -23,10 +23,10 @@ func allContent() []Content {
 		Text(""), text,
 		Image([]byte{}, ""), image,
 		Audio([]byte("RIFF"), "audio/wav"),
-		Embed(Contents{URI: "file:///a"}),
-		Embed(Contents{URI: "file:///a", MIMEType: "text/plain", Text: "hello", Meta: meta}),
-		Embed(Contents{URI: "file:///a", Blob: []byte{}}),
-		Embed(Contents{URI: "file:///a", Blob: []byte{0xff}}),
+		Embed(ResourceContents{URI: "file:///a"}),
+		Embed(ResourceContents{URI: "file:///a", MIMEType: "text/plain", Text: "hello", Meta: meta}),
+		Embed(ResourceContents{URI: "file:///a", Blob: []byte{}}),
+		Embed(ResourceContents{URI: "file:///a", Blob: []byte{0xff}}),
 		Link(Resource{URI: "file:///a", Name: "a"}), Link(file),
 	}
 }
@@ -70,8 +70,8 @@ func TestContent_append(t *testing.T) {
 		{Content{Type: "resource_link"}, `{"type":"resource_link","uri":"","name":""}`},
 		{Content{Type: "tool_use"}, `{"type":"tool_use","id":"","name":"","input":{}}`},
 		{Content{Type: "tool_result"}, `{"type":"tool_result","toolUseId":"","content":[]}`},
-		{Embed(Contents{}), `{"type":"resource","resource":{"uri":"","text":""}}`},
-		{Embed(Contents{Blob: []byte{}}), `{"type":"resource","resource":{"uri":"","blob":""}}`},
+		{Embed(ResourceContents{}), `{"type":"resource","resource":{"uri":"","text":""}}`},
+		{Embed(ResourceContents{Blob: []byte{}}), `{"type":"resource","resource":{"uri":"","blob":""}}`},
 		{Content{Type: "text", Text: "a", URI: "ignored", Meta: Meta{"b": 1, "a": nil}}, `{"type":"text","text":"a","_meta":{"a":null,"b":1}}`},
 		{Content{Type: "text", Text: "a\xff", Meta: Meta{"a": "\xff"}}, `{"type":"text","text":"a` + "\ufffd" + `","_meta":{"a":"` + "\ufffd" + `"}}`},
 	}

@@ -40,7 +40,7 @@ func askThree(c *Call, _ func() int) (string, error) {
 	name, err := Ask[string](c, "name", "name")
 	said, err2 := c.Sample("poem", &SampleParams{MaxTokens: 1, Messages: []SampleMessage{{Role: "user", Content: Blocks{Text("poem")}}}})
 	roots, err3 := c.Roots("roots")
-	if err := Need(err, err2, err3); err != nil {
+	if err := JoinAsks(err, err2, err3); err != nil {
 		return "", err
 	}
 	return fmt.Sprint(name, " ", said.Content[0].Text, " ", len(roots)), nil
@@ -123,8 +123,8 @@ func TestAsk_sameThroughAllDrivers(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := NewServer(Implementation{Name: "n", Version: "1"}, nil)
 					onces := 0
-					AddTool(s, Tool{Name: "ask", Description: "Ask.", Durable: true}, func(_ context.Context, c *Call, _ nothing) (string, error) {
-						return Durable(c, func(_ context.Context, c *Call) (string, error) {
+					AddTool(s, Tool{Name: "ask", Description: "Ask.", Tasks: TaskOptional}, func(_ context.Context, c *Call, _ nothing) (string, error) {
+						return AsTask(c, func(_ context.Context, c *Call) (string, error) {
 							runs[d.name]++
 							return tt.handle(c, func() int { onces++; return onces })
 						})

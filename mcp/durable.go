@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp/replica"
 )
 
 // A durable call is a tool call that became a task of the protocol's Tasks
@@ -23,6 +24,16 @@ const (
 	maxRunning   = 10_000           // limit of running durable calls
 )
 
+// TaskSupport says whether calls of a tool may become tasks.
+type TaskSupport uint8
+
+// Whether calls of a tool may become tasks.
+const (
+	TaskForbidden TaskSupport = iota
+	TaskOptional              // for clients that support tasks
+	TaskRequired              // clients that do not support tasks are refused
+)
+
 // startDurable is the error by which a handler continues as a durable call.
 type startDurable struct {
 	run func(ctx context.Context, c *Call) (*ToolResult, error)
@@ -30,21 +41,20 @@ type startDurable struct {
 
 func (*startDurable) Error() string { return "mcp: continues as a task" }
 
-// Durable turns the rest of a tool call into a task if the client supports
-// tasks and the tool has Durable set: the client gets a task id, and run
-// continues in the background. Otherwise run is part of the call. The handler
-// must return what Durable returns. Durable panics if the tool does not have
-// Durable set.
+// AsTask turns the rest of a tool call into a task if the client supports
+// tasks: the client gets a task id, and run continues in the background.
+// Otherwise run is part of the call. The handler must return what AsTask
+// returns. AsTask panics if Tool.Tasks does not allow tasks.
 //
 // Inside run use only the Call passed to it; questions then go through the
 // task. Its context ends when the client cancels the task, its principal is
 // revoked, or the server closes. If the process dies, run is not repeated and the task fails.
-func Durable[Out any](c *Call, run func(context.Context, *Call) (Out, error)) (Out, error) {
+func AsTask[Out any](c *Call, run func(context.Context, *Call) (Out, error)) (Out, error) {
 	var out Out
-	if c.tool == nil || !c.tool.Durable {
-		panic("mcp: Durable called outside a tool with Durable set")
+	if c.tool == nil || c.tool.Tasks == TaskForbidden {
+		panic("mcp: AsTask called outside a tool whose Tasks allows it")
 	}
-	if c.inTask || !c.r.supportsTasks() {
+	if c.inTask || !c.Request.supportsTasks() {
 		return run(c.ctx, c)
 	}
 	return out, &startDurable{func(ctx context.Context, c *Call) (*ToolResult, error) {
@@ -57,7 +67,7 @@ func Durable[Out any](c *Call, run func(context.Context, *Call) (Out, error)) (O
 }
 
 func (r *Request) supportsTasks() bool {
-	_, ok := r.Client.Extensions[tasksExtension]
+	_, ok := r.Capabilities.Extensions[tasksExtension]
 	return ok && r.Revision.Stateless()
 }
 
@@ -68,7 +78,7 @@ func tasksCapability() ClientCapabilities {
 // offersTasks reports whether any tool can become a task.
 func (s *Server) offersTasks() bool {
 	for _, t := range s.tools.snapshot().items {
-		if t.Durable {
+		if t.Tasks != TaskForbidden {
 			return true
 		}
 	}
@@ -101,10 +111,11 @@ func (d *durableCalls) close() {
 
 // start creates the task and runs the rest of the call in the background.
 func (d *durableCalls) start(c *Call, work *startDurable) (Result, error) {
+	c.Request.keep()
 	now := time.Now().Truncate(time.Microsecond) // the precision of stores, so that the client always sees the same time
-	call := &DurableCall{
-		ID: newTaskID(), Owner: c.r.Principal.Holder(), Status: CallWorking,
-		Created: now, Updated: now, Life: durableTTL, RunnerUntil: now.Add(runnerLease),
+	call := &replica.TaskRecord{
+		ID: newTaskID(), Owner: c.Request.Principal.holder(), Status: replica.TaskWorking,
+		Created: now, Updated: now, TTL: durableTTL, LeaseExpires: now.Add(runnerLease),
 	}
 	d.mu.Lock()
 	full := len(d.running) >= maxRunning
@@ -116,7 +127,7 @@ func (d *durableCalls) start(c *Call, work *startDurable) (Result, error) {
 		return nil, fmt.Errorf("create task: %w", err)
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.ctx))
-	life := time.AfterFunc(call.Life, func() { cancel(errExpired) }) // the result could no longer be fetched
+	life := time.AfterFunc(call.TTL, func() { cancel(errExpired) }) // the result could no longer be fetched
 	stop := context.AfterFunc(d.baseCtx, func() { cancel(jsonrpc.ErrClosed) })
 	run := &runner{id: call.ID, cancel: cancel, wake: make(chan struct{}, 1), askCount: map[string]int{}, calls: d}
 	c.mu.Lock()
@@ -134,7 +145,7 @@ func (d *durableCalls) start(c *Call, work *startDurable) (Result, error) {
 		delete(d.running, call.ID)
 		d.mu.Unlock()
 	})
-	res := call.detail()
+	res := taskDetail(call)
 	res["resultType"] = "task"
 	return res, nil
 }

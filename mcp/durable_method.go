@@ -7,20 +7,21 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp/replica"
 )
 
 // find returns a durable call if it belongs to the principal of the request, with
 // the rights that it has now.
-func (d *durableCalls) find(ctx context.Context, r *Request, id string) (*DurableCall, error) {
+func (d *durableCalls) find(ctx context.Context, r *Request, id string) (*replica.TaskRecord, error) {
 	call, err := d.server.o.Tasks.Get(ctx, id)
-	if errors.Is(err, ErrNotFound) || err == nil && (call.Owner != r.Principal.Holder() || time.Now().After(call.Created.Add(call.Life))) {
+	if errors.Is(err, ErrNotFound) || err == nil && (call.Owner != r.Principal.holder() || time.Now().After(call.Created.Add(call.TTL))) {
 		return nil, invalid("unknown task %q", id)
 	}
 	return call, err
 }
 
 // requested returns the durable call that the request names.
-func (d *durableCalls) requested(ctx context.Context, r *Request) (*DurableCall, error) {
+func (d *durableCalls) requested(ctx context.Context, r *Request) (*replica.TaskRecord, error) {
 	if !r.supportsTasks() {
 		return nil, missingCapability(tasksCapability())
 	}
@@ -36,10 +37,10 @@ func (d *durableCalls) get(ctx context.Context, r *Request) (Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !call.done() && time.Now().After(call.RunnerUntil) {
-		call, err = d.server.o.Tasks.Update(ctx, call.ID, func(c *DurableCall) error {
-			if !c.done() && time.Now().After(c.RunnerUntil) {
-				c.Status, c.Updated = CallFailed, time.Now()
+	if !isDone(call) && time.Now().After(call.LeaseExpires) {
+		call, err = d.server.o.Tasks.Update(ctx, call.ID, func(c *replica.TaskRecord) error {
+			if !isDone(c) && time.Now().After(c.LeaseExpires) {
+				c.Status, c.Updated = replica.TaskFailed, time.Now()
 				c.Error = jsonrpc.Errorf(jsonrpc.CodeInternal, "the process that ran the task has died")
 			}
 			return nil
@@ -48,7 +49,7 @@ func (d *durableCalls) get(ctx context.Context, r *Request) (Result, error) {
 			return nil, err
 		}
 	}
-	return call.detail(), nil
+	return taskDetail(call), nil
 }
 
 func (d *durableCalls) update(ctx context.Context, r *Request) (Result, error) {
@@ -60,11 +61,11 @@ func (d *durableCalls) update(ctx context.Context, r *Request) (Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if call.done() {
+	if isDone(call) {
 		return nil, nil
 	}
-	_, err = d.server.o.Tasks.Update(ctx, call.ID, func(c *DurableCall) error {
-		if c.done() {
+	_, err = d.server.o.Tasks.Update(ctx, call.ID, func(c *replica.TaskRecord) error {
+		if isDone(c) {
 			return nil
 		}
 		for key, raw := range answers {
@@ -77,8 +78,8 @@ func (d *durableCalls) update(ctx context.Context, r *Request) (Result, error) {
 			}
 			c.Answers[key] = raw
 		}
-		if c.Status == CallWaiting && len(c.Requests) == 0 {
-			c.Status = CallWorking
+		if c.Status == replica.TaskInputRequired && len(c.Requests) == 0 {
+			c.Status = replica.TaskWorking
 		}
 		c.Updated = time.Now()
 		return nil
@@ -92,7 +93,7 @@ func (d *durableCalls) update(ctx context.Context, r *Request) (Result, error) {
 		default:
 		}
 	})
-	d.server.o.Bus.Publish(Event{Kind: EventTask, Name: call.ID})
+	d.server.publish(Event{Kind: EventTask, Name: call.ID})
 	return nil, nil
 }
 
@@ -101,8 +102,8 @@ func (d *durableCalls) cancel(ctx context.Context, r *Request) (Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = d.server.o.Tasks.Update(ctx, call.ID, func(c *DurableCall) error {
-		c.Cancel = !c.done()
+	_, err = d.server.o.Tasks.Update(ctx, call.ID, func(c *replica.TaskRecord) error {
+		c.CancelRequested = !isDone(c)
 		return nil
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp/replica"
 )
 
 // A runner runs one durable call in this process.
@@ -34,59 +35,67 @@ func (u *runner) run(ctx context.Context, c *Call, work *startDurable) {
 	s := u.calls.server
 	leaseCtx, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { u.renewLease(leaseCtx, c.r.Principal.Revoked) })
-	inner := &Call{ctx: ctx, server: s, r: c.r, tool: c.tool, args: c.args, inTask: true}
-	inner.rounds = rounds{answers: c.rounds.answers, once: c.rounds.once}
+	wg.Go(func() { u.renewLease(leaseCtx, c.Request.Principal.Revoked) })
+	inner := &Call{ctx: ctx, Request: c.Request, tool: c.tool, args: c.args, inTask: true}
+	if past := c.rounds; past != nil {
+		inner.rounds = &rounds{answers: past.answers, once: past.once}
+	}
 	res, err := u.work(ctx, inner, work)
 	stop()
 	wg.Wait()
 	var out Result = res
 	if err != nil {
-		out, err = s.toToolResult(ctx, c.r, err)
+		out, err = s.toToolResult(ctx, c.Request, err)
 	}
 	var raw json.RawMessage
 	if err == nil {
-		raw, err = s.encode(c.r, out)
+		raw, err = s.encode(c.Request, out)
 	}
-	_, storeErr := s.o.Tasks.Update(context.WithoutCancel(ctx), u.id, func(d *DurableCall) error {
-		if d.done() { // considered dead meanwhile; the reported status must not change
+	_, storeErr := s.o.Tasks.Update(context.WithoutCancel(ctx), u.id, func(d *replica.TaskRecord) error {
+		if isDone(d) { // considered dead meanwhile; the reported status must not change
 			return errDone
 		}
 		d.Updated, d.Requests, d.Answers = time.Now(), nil, nil
 		switch e, isRPC := errors.AsType[*jsonrpc.Error](err); {
 		case err == nil:
-			d.Status, d.Result = CallCompleted, raw
+			d.Status, d.Result = replica.TaskCompleted, raw
 		case errors.Is(context.Cause(ctx), errTaskCancelled):
-			d.Status = CallCancelled
+			d.Status = replica.TaskCancelled
 		case errors.Is(context.Cause(ctx), errTaskRevoked):
-			d.Status, d.Error = CallFailed, jsonrpc.Errorf(jsonrpc.CodeInternal, "the access of the client has ended or changed since the call; make the call again")
+			d.Status, d.Error = replica.TaskFailed, jsonrpc.Errorf(jsonrpc.CodeInternal, "the access of the client has ended or changed since the call; make the call again")
 		case isRPC:
-			d.Status, d.Error = CallFailed, e
+			d.Status, d.Error = replica.TaskFailed, e
 		case errors.Is(context.Cause(ctx), errExpired):
-			d.Status, d.Error = CallFailed, jsonrpc.Errorf(jsonrpc.CodeInternal, "the task exceeded its time to live")
+			d.Status, d.Error = replica.TaskFailed, jsonrpc.Errorf(jsonrpc.CodeInternal, "the task exceeded its time to live")
 		case errors.Is(context.Cause(ctx), jsonrpc.ErrClosed):
-			d.Status, d.Error = CallFailed, jsonrpc.Errorf(jsonrpc.CodeInternal, "the server shut down before the task finished")
+			d.Status, d.Error = replica.TaskFailed, jsonrpc.Errorf(jsonrpc.CodeInternal, "the server shut down before the task finished")
 		default:
-			d.Status, d.Error = CallFailed, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", s.logInternal(ctx, c.r, err))
+			d.Status, d.Error = replica.TaskFailed, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", s.logInternal(ctx, c.Request, err))
 		}
 		return nil
 	})
 	if storeErr != nil {
 		s.log.Error("cannot store the outcome of a durable call", "task", u.id, "err", storeErr)
 	}
-	s.o.Bus.Publish(Event{Kind: EventTask, Name: u.id})
+	s.publish(Event{Kind: EventTask, Name: u.id})
 }
 
 func (u *runner) work(ctx context.Context, c *Call, work *startDurable) (*ToolResult, error) {
 	for {
-		c.rounds.used = nil
-		res, err := c.recovering(func() (Result, error) { return work.run(ctx, c) })
+		c.beginRound()
+		res, err := c.recovering(func() (Result, error) {
+			res, err := work.run(ctx, c)
+			if err == nil {
+				err = c.tool.verify(res)
+			}
+			return res, err
+		})
 		asking, ok := errors.AsType[*askError](err)
 		if !ok {
 			tr, _ := res.(*ToolResult)
 			return tr, err
 		}
-		if c.rounds.n++; c.rounds.n > maxRounds {
+		if c.history().n++; c.rounds.n > maxRounds {
 			return nil, tooManyRounds()
 		}
 		if err := u.ask(ctx, c, asking.asks); err != nil {
@@ -109,11 +118,11 @@ func (u *runner) renewLease(ctx context.Context, revoked <-chan struct{}) {
 			return
 		case <-tick.C:
 		}
-		d, err := u.calls.server.o.Tasks.Update(ctx, u.id, func(d *DurableCall) error {
-			d.RunnerUntil = time.Now().Add(runnerLease)
+		d, err := u.calls.server.o.Tasks.Update(ctx, u.id, func(d *replica.TaskRecord) error {
+			d.LeaseExpires = time.Now().Add(runnerLease)
 			return nil
 		})
-		if err == nil && d.Cancel {
+		if err == nil && d.CancelRequested {
 			u.cancel(errTaskCancelled)
 		}
 	}
@@ -123,7 +132,7 @@ func (u *runner) renewLease(ctx context.Context, revoked <-chan struct{}) {
 // question that is repeated gets a new key, because a task must not reuse one.
 func (u *runner) ask(ctx context.Context, c *Call, asks []pendingAsk) error {
 	if n := c.missingCapability(asks); n != nil {
-		return c.r.capabilityError(n.method, n.requires)
+		return c.Request.capabilityError(n.method, n.requires)
 	}
 	s := u.calls.server
 	wireKey := map[string]string{} // from keys on the wire to those of the handler
@@ -133,23 +142,27 @@ func (u *runner) ask(ctx context.Context, c *Call, asks []pendingAsk) error {
 		if u.askCount[n.key]++; u.askCount[n.key] > 1 {
 			key = fmt.Sprintf("%s~%d", n.key, u.askCount[n.key])
 		}
-		raw, err := appendResult(nil, inputRequest{n.method, shapeAsk(n, c.r.Revision)})
+		q, err := inputRequest(n, c.Request.Revision)
+		if err != nil {
+			return err
+		}
+		raw, err := encodeUser(q)
 		if err != nil {
 			return err
 		}
 		wireKey[key], open[key] = n.key, raw
 	}
-	_, err := s.o.Tasks.Update(ctx, u.id, func(d *DurableCall) error {
-		if d.done() {
+	_, err := s.o.Tasks.Update(ctx, u.id, func(d *replica.TaskRecord) error {
+		if isDone(d) {
 			return errDone
 		}
-		d.Status, d.Requests, d.Updated = CallWaiting, open, time.Now()
+		d.Status, d.Requests, d.Updated = replica.TaskInputRequired, open, time.Now()
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	s.o.Bus.Publish(Event{Kind: EventTask, Name: u.id})
+	s.publish(Event{Kind: EventTask, Name: u.id})
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
 	obsolete := make(chan string, len(asks)) // keys whose answers are no longer needed
@@ -175,10 +188,10 @@ func (u *runner) ask(ctx context.Context, c *Call, asks []pendingAsk) error {
 		case <-u.wake:
 		case <-poll.C:
 		}
-		_, err := s.o.Tasks.Update(ctx, u.id, func(d *DurableCall) error {
+		_, err := s.o.Tasks.Update(ctx, u.id, func(d *replica.TaskRecord) error {
 			for key, raw := range d.Answers {
 				if name, ok := wireKey[key]; ok {
-					put(&c.rounds.answers, name, raw)
+					put(&c.history().answers, name, raw)
 					delete(wireKey, key)
 				}
 			}
@@ -203,13 +216,13 @@ func (u *runner) withdraw(ctx context.Context, c *Call, name string, wireKey map
 			continue
 		}
 		open := false
-		_, err := u.calls.server.o.Tasks.Update(ctx, u.id, func(d *DurableCall) error {
+		_, err := u.calls.server.o.Tasks.Update(ctx, u.id, func(d *replica.TaskRecord) error {
 			if _, open = d.Requests[key]; !open {
 				return nil
 			}
 			delete(d.Requests, key)
-			if d.Status == CallWaiting && len(d.Requests) == 0 {
-				d.Status = CallWorking
+			if d.Status == replica.TaskInputRequired && len(d.Requests) == 0 {
+				d.Status = replica.TaskWorking
 			}
 			d.Updated = time.Now()
 			return nil
@@ -219,8 +232,8 @@ func (u *runner) withdraw(ctx context.Context, c *Call, name string, wireKey map
 		}
 		if open {
 			delete(wireKey, key)
-			put(&c.rounds.failed, name, ErrWithdrawn)
-			u.calls.server.o.Bus.Publish(Event{Kind: EventTask, Name: u.id})
+			put(&c.history().failed, name, ErrWithdrawn)
+			u.calls.server.publish(Event{Kind: EventTask, Name: u.id})
 		}
 	}
 	return nil

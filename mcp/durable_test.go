@@ -12,6 +12,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp/replica"
 )
 
 // Closing the server is no failure of ours: the task says what became of it,
@@ -20,8 +21,8 @@ func TestClose_whileATaskRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		s := NewServer(Implementation{Name: "test", Version: "1"}, &ServerOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		AddTool(s, Tool{Name: "wait", Description: "Wait.", Durable: true}, func(_ context.Context, c *Call, _ struct{}) (string, error) {
-			return Durable(c, func(ctx context.Context, _ *Call) (string, error) {
+		AddTool(s, Tool{Name: "wait", Description: "Wait.", Tasks: TaskOptional}, func(_ context.Context, c *Call, _ struct{}) (string, error) {
+			return AsTask(c, func(ctx context.Context, _ *Call) (string, error) {
 				<-ctx.Done()
 				return "", context.Cause(ctx)
 			})
@@ -33,11 +34,11 @@ func TestClose_whileATaskRuns(t *testing.T) {
 		) {
 			t.Helper()
 			params = `{` + params + `,"_meta":{"` + metaVersion + `":"2026-07-28","` + metaCapabilities + `":{"extensions":{"` + tasksExtension + `":{}}}}}`
-			r := NewRequest(&jsonrpc.Message{Method: method, Params: json.RawMessage(params)}, Principal{ID: "local"})
-			if err := s.Settle(r, nil); err != nil {
+			r := newRequest(&jsonrpc.Message{Method: method, Params: json.RawMessage(params)}, Principal{ID: "local"}, nil)
+			if err := s.prepare(r); err != nil {
 				t.Fatal(err)
 			}
-			b, err := s.Handle(t.Context(), r, nil)
+			b, err := s.handle(t.Context(), r, nil)
 			if err == nil {
 				err = jsonv2.Unmarshal(b, &task, jsonv2.MatchCaseInsensitiveNames(true))
 			}
@@ -51,7 +52,7 @@ func TestClose_whileATaskRuns(t *testing.T) {
 		synctest.Wait()
 		s.Close()
 		got := ask("tasks/get", `"taskId":"`+id+`"`)
-		if got.Status != CallFailed || !strings.Contains(got.Error.Message, "the server shut down") {
+		if got.Status != string(replica.TaskFailed) || !strings.Contains(got.Error.Message, "the server shut down") {
 			t.Errorf("after Close the task is %+v, want it failed because the server shut down", got)
 		}
 		if log.Len() > 0 {
@@ -66,17 +67,17 @@ func TestDurable_rights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewServer(Implementation{Name: "test", Version: "1"}, nil)
 		defer s.Close()
-		AddTool(s, Tool{Name: "wait", Description: "Wait.", Durable: true}, func(_ context.Context, c *Call, _ struct{}) (string, error) {
-			return Durable(c, func(ctx context.Context, c *Call) (string, error) { return Ask[string](c, "name", "name") })
+		AddTool(s, Tool{Name: "wait", Description: "Wait.", Tasks: TaskOptional}, func(_ context.Context, c *Call, _ struct{}) (string, error) {
+			return AsTask(c, func(ctx context.Context, c *Call) (string, error) { return Ask[string](c, "name", "name") })
 		})
 		revoked := make(chan struct{})
 		ask := func(rights, method, params string) string {
 			params = `{` + params + `,"_meta":{"` + metaVersion + `":"2026-07-28","` + metaCapabilities + `":{"elicitation":{"form":{}},"extensions":{"` + tasksExtension + `":{}}}}}`
-			r := NewRequest(&jsonrpc.Message{Method: method, Params: json.RawMessage(params)}, Principal{ID: "ada", Rights: rights, Revoked: revoked})
-			if err := s.Settle(r, nil); err != nil {
+			r := newRequest(&jsonrpc.Message{Method: method, Params: json.RawMessage(params)}, Principal{ID: "ada", Rights: rights, Revoked: revoked}, nil)
+			if err := s.prepare(r); err != nil {
 				t.Fatal(err)
 			}
-			b, err := s.Handle(t.Context(), r, nil)
+			b, err := s.handle(t.Context(), r, nil)
 			if err != nil {
 				return err.Error()
 			}
@@ -90,7 +91,7 @@ func TestDurable_rights(t *testing.T) {
 		}
 		task := `"taskId":"` + made.TaskID + `"`
 		synctest.Wait()
-		if got := ask("write", "tasks/get", task); !strings.Contains(got, CallWaiting) {
+		if got := ask("write", "tasks/get", task); !strings.Contains(got, string(replica.TaskInputRequired)) {
 			t.Errorf("the task is %s", got)
 		}
 		for _, method := range []string{"tasks/get", "tasks/cancel", "tasks/update"} {

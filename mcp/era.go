@@ -1,81 +1,72 @@
 package mcp
 
-import "github.com/bossman-dev/bossman/jsonrpc"
+import (
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp/internal/link"
+)
 
 // There are two eras: sessions, which begin with a handshake, and stateless
 // requests, which identify their sender themselves. A connection may carry both
 // at once; each message shows which era it belongs to.
 //
 // Serve handles connections. Transports that carry each request separately,
-// such as HTTP, use the following methods instead: parse the request, prepare
-// it in its era, and Handle it.
-//
-//	r := NewRequest(m, principal)
-//	switch {
-//	case r.Stateless():
-//		err = s.Settle(r, headers)
-//	case there is a session:
-//		session.Settle(r, level) // from Begin or OpenSession
-//	default:
-//		ok = s.SettleAlone(r) // or SettleSessionless
-//	}
-//	result, err := s.Handle(ctx, r, sink)
+// such as HTTP, use package transport, which calls what follows by way of
+// engine.go.
 
-// NewRequest returns the request in m. It must be prepared by one of the Settle
-// methods before it is handled.
-func NewRequest(m *jsonrpc.Message, p Principal) *Request {
-	r := &Request{ID: m.ID, Method: m.Method, Params: m.Params, Principal: p}
+// newRequest returns the request in m, which came with the headers h, or nil. It
+// must be prepared before it is handled.
+func newRequest(m *jsonrpc.Message, p Principal, h link.Headers) *Request {
+	r := &Request{ID: m.ID, Method: m.Method, Principal: p, params: m.Params}
+	if h != nil {
+		r.origin = h
+	}
 	r.parse()
 	return r
 }
 
-// Stateless reports whether the request itself names its revision, as requests
+// stateless reports whether the request itself names its revision, as requests
 // of the stateless era do.
-func (r *Request) Stateless() bool { return r.meta.version != nil }
+func (r *Request) stateless() bool { return r.meta.version.to > 0 }
 
-// Begin prepares an initialize request and returns its session. The session
+// begin prepares an initialize request and returns its session. The session
 // starts when the request was handled without an error. state may be nil if the
 // session is only packed.
-func (s *Server) Begin(r *Request, state SessionState) (*Session, error) {
+func (s *Server) begin(r *Request, state link.SessionState) (*session, error) {
 	x, err := newSession(r, state)
 	if err != nil {
 		return nil, err
 	}
-	x.Settle(r, 0)
+	x.settle(r, 0)
 	return x, nil
 }
 
-// SettleAlone prepares a request for a method that needs no handshake, as if a
+// prepareNoHandshake prepares a request for a method that needs no handshake, as if a
 // client of the latest revision with a handshake had sent it. It returns false
 // if the method needs a handshake.
-func (s *Server) SettleAlone(r *Request) bool {
+func (s *Server) prepareNoHandshake(r *Request) bool {
 	if !s.needsNoHandshake(r.Method) {
 		return false
 	}
-	(&Session{revision: newestLegacy, state: &memoryState{}}).Settle(r, 0)
+	(&session{revision: newestLegacy, state: &memoryState{}}).settle(r, 0)
 	return true
 }
 
-// SettleSessionless prepares a request of the session era without a session, in
+// prepareSessionless prepares a request of the session era without a session, in
 // a revision with a handshake. Its client has no capabilities and cannot set
 // anything; a cursor that this server has not given it begins at the first page.
-func (s *Server) SettleSessionless(r *Request, rev Revision) {
-	(&Session{revision: rev, state: &memoryState{}, alone: true}).Settle(r, 0)
+func (s *Server) prepareSessionless(r *Request, rev Revision) {
+	(&session{revision: rev, state: &memoryState{}, alone: true}).settle(r, 0)
 }
 
-// UnknownMethod returns the error for a request whose method does not exist in
+// unknownMethodError returns the error for a request whose method does not exist in
 // any revision, or nil. A transport can thus tell it from one that needs a
 // handshake.
-func (s *Server) UnknownMethod(r *Request) *jsonrpc.Error {
+func (s *Server) unknownMethodError(r *Request) *jsonrpc.Error {
 	if s.knows(r.Method) {
 		return nil
 	}
 	return unknownMethod(r.Method)
 }
-
-// Keyring returns the server's keyring. Transports use it to seal data that
-// clients carry.
-func (s *Server) Keyring() *Keyring { return s.o.Seal }
 
 // knows reports whether a client of some revision may call the method.
 func (s *Server) knows(method string) bool {

@@ -2,25 +2,26 @@ package mcp
 
 import "sync"
 
-// Eras caches which servers need initialize. The zero value is an empty cache.
+// eras caches which servers need initialize. The zero value is an empty cache.
 // Entries are hints: a server that no longer behaves as cached is probed again.
-type Eras struct {
+type eras struct {
 	mu     sync.Mutex
 	legacy map[string]bool
 }
 
-var defaultEras Eras
+// knownEras is the cache of the program.
+var knownEras eras
 
 // maxEras limits the cache. When it is reached, the cache is cleared.
 const maxEras = 4096
 
-func (e *Eras) isLegacy(server string) bool {
+func (e *eras) isLegacy(server string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return server != "" && e.legacy[server]
 }
 
-func (e *Eras) set(server string, old bool) {
+func (e *eras) set(server string, old bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {

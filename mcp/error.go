@@ -25,11 +25,8 @@ var (
 	// ErrDismissed means that the user closed the question without answering.
 	ErrDismissed = errors.New("dismissed by the user")
 	// ErrWithdrawn means that the question was withdrawn before it was
-	// answered.
+	// answered, or that its form cannot be used and nobody was asked.
 	ErrWithdrawn = errors.New("withdrawn before it was answered")
-	// ErrListTooLong means that a server's list takes more pages, memory or
-	// time than a client gives to one list. It may have no end.
-	ErrListTooLong = errors.New("the list is too long")
 )
 
 func invalid(format string, args ...any) *jsonrpc.Error {
@@ -40,9 +37,9 @@ func unknownMethod(method string) *jsonrpc.Error {
 	return jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "Method not found: %s", method)
 }
 
-// UnsupportedVersion returns the error for a request of an unsupported
+// unsupportedVersion returns the error for a request of an unsupported
 // revision. Its data lists the supported ones.
-func UnsupportedVersion(requested string) *jsonrpc.Error {
+func unsupportedVersion(requested string) *jsonrpc.Error {
 	return jsonrpc.Errorf(CodeUnsupportedVersion, "protocol version %q is not supported", requested).
 		With(map[string]any{"supported": supportedVersions(), "requested": requested})
 }
@@ -54,13 +51,13 @@ func missingCapability(required ClientCapabilities) *jsonrpc.Error {
 		With(map[string]any{"requiredCapabilities": required})
 }
 
-// ErrorCode returns the JSON-RPC code that the client gets for a handler's
+// errorCode returns the JSON-RPC code that the client gets for a handler's
 // error, or 0 for nil. There may be no response if the request was cancelled.
-func ErrorCode(err error) int {
+func errorCode(err error) int {
 	if err == nil {
 		return 0
 	}
-	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+	if e, ok := protocolError(err); ok {
 		return e.Code
 	}
 	if errors.Is(err, ErrNotFound) {

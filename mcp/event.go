@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/internal/rawjson"
 )
 
 // An Event is a change that clients may want to know about.
@@ -21,35 +21,38 @@ const (
 	EventPrompts   EventKind = "prompts"   // the list of prompts
 	EventResources EventKind = "resources" // the list of resources or templates
 	EventResource  EventKind = "resource"  // the contents of a resource
-	EventPart      EventKind = "part"      // a part of a resource; Name is URI#part
 	EventTask      EventKind = "task"      // the status of a durable call
 )
 
-// part splits the name of an EventPart.
+// eventPart is a change of a part of a resource; its Name is URI#part. Clients get
+// an EventResource.
+const eventPart EventKind = "part"
+
+// part splits the name of an eventPart.
 func (e Event) part() (uri, part string) {
 	i := strings.LastIndexByte(e.Name, '#')
 	return e.Name[:max(i, 0)], e.Name[i+1:]
 }
 
-// Notification returns the notification of the event for clients with a
+// notification returns the notification of the event for clients with a
 // session.
-func (e Event) Notification() (method string, params map[string]any) {
+func (e Event) notification() (method string, params map[string]any) {
 	if e.Kind == EventResource {
 		return "notifications/resources/updated", map[string]any{"uri": e.Name}
 	}
 	return "notifications/" + string(e.Kind) + "/list_changed", nil
 }
 
-// A Filter selects the events that a client wants.
-type Filter struct {
-	Tools     bool     `json:"toolsListChanged,omitzero"`
-	Prompts   bool     `json:"promptsListChanged,omitzero"`
-	Resources bool     `json:"resourcesListChanged,omitzero"`
-	Watch     []string `json:"resourceSubscriptions,omitzero"` // URIs
-	Tasks     []string `json:"taskIds,omitzero"`               // ids of durable calls
+// An EventFilter selects the events that a client wants.
+type EventFilter struct {
+	Tools        bool     `json:"toolsListChanged,omitzero"`
+	Prompts      bool     `json:"promptsListChanged,omitzero"`
+	Resources    bool     `json:"resourcesListChanged,omitzero"`
+	ResourceURIs []string `json:"resourceSubscriptions,omitzero"` // URIs
+	TaskIDs      []string `json:"taskIds,omitzero"`               // ids of durable calls
 }
 
-func (f *Filter) wants(e Event) bool {
+func (f *EventFilter) wants(e Event) bool {
 	switch e.Kind {
 	case EventTools:
 		return f.Tools
@@ -58,12 +61,12 @@ func (f *Filter) wants(e Event) bool {
 	case EventResources:
 		return f.Resources
 	case EventResource:
-		return slices.Contains(f.Watch, e.Name)
-	case EventPart:
+		return slices.Contains(f.ResourceURIs, e.Name)
+	case eventPart:
 		uri, _ := e.part()
-		return slices.Contains(f.Watch, uri)
+		return slices.Contains(f.ResourceURIs, uri)
 	case EventTask:
-		return slices.Contains(f.Tasks, e.Name)
+		return slices.Contains(f.TaskIDs, e.Name)
 	}
 	return false
 }
@@ -78,9 +81,9 @@ func eventOf(n Notification) (Event, bool) {
 	case "notifications/resources/list_changed":
 		return Event{Kind: EventResources}, true
 	case "notifications/resources/updated":
-		return Event{Kind: EventResource, Name: jsonrpc.Text(member(n.Params, "uri"))}, true
+		return Event{Kind: EventResource, Name: rawjson.Text(member(n.Params, "uri"))}, true
 	case "notifications/tasks":
-		return Event{Kind: EventTask, Name: jsonrpc.Text(member(n.Params, "taskId"))}, true
+		return Event{Kind: EventTask, Name: rawjson.Text(member(n.Params, "taskId"))}, true
 	}
 	return Event{}, false
 }

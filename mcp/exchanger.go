@@ -7,10 +7,10 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// An Exchanger is a transport on which each request has its own stream, as over
+// An exchanger is a transport on which each request has its own stream, as over
 // HTTP. The client prefers it. Messages that belong to no request still go
 // through Send and Receive.
-type Exchanger interface {
+type exchanger interface {
 	jsonrpc.Transport
 	// Exchange sends a request with headers and yields the messages of its
 	// stream: notifications, server requests, and finally the response. An
@@ -18,30 +18,20 @@ type Exchanger interface {
 	// *StatusError. Breaking out of the loop, or the end of ctx, abandons the
 	// request.
 	Exchange(ctx context.Context, m *jsonrpc.Message, header map[string][]string) iter.Seq2[*jsonrpc.Message, error]
-	// Agreed tells the transport the negotiated revision.
-	Agreed(r Revision)
+	// Negotiated tells the transport the negotiated revision.
+	Negotiated(r Revision)
 }
 
-// A Lossy transport is an Exchanger that keeps a stream open for messages that
+// A gapReporter is an exchanger that keeps a stream open for messages that
 // belong to no request. Messages sent while the stream is broken may be lost.
-type Lossy interface {
-	// OnGap sets the function to call when that may have happened. It is called
-	// before the transport continues.
-	OnGap(func(Gap))
+type gapReporter interface {
+	// OnGap sets the function to call when that may have happened, with one of
+	// the gaps of package link. It is called before the transport continues.
+	OnGap(func(gap string))
 }
 
-// A Gap is the way in which messages may have been lost.
-type Gap uint8
-
-// Kinds of gaps.
-const (
-	GapStream  Gap = iota + 1 // the stream broke and was resumed
-	GapSession                // the server may have lost the session
-	GapForGood                // the stream broke and will not be resumed
-)
-
-// A Fallback is an Exchanger that also knows an older transport to its server,
+// A fallback is an exchanger that also knows an older transport to its server,
 // on which all messages share two streams.
-type Fallback interface {
+type fallback interface {
 	Older(ctx context.Context) (jsonrpc.Transport, error)
 }

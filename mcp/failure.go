@@ -7,14 +7,14 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	jsonv2 "github.com/go-json-experiment/json"
-
 	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp/internal/link"
 )
 
 // toRPCError converts an error to the one sent to the client.
 func (s *Server) toRPCError(ctx context.Context, r *Request, err error) error {
-	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+	watchPanic(ctx, err)
+	if e, ok := protocolError(err); ok {
 		return e
 	}
 	_, isTool := errors.AsType[*ToolError](err)
@@ -42,9 +42,26 @@ func (s *Server) logInternal(ctx context.Context, r *Request, err error) string 
 }
 
 // A panicError stands for a handler's panic.
-type panicError struct{ value any }
+type panicError struct {
+	value   any
+	stack   []byte
+	watched bool // package mcptest knows it
+}
 
 func (p *panicError) Error() string { return "panic" }
+
+// watchPanic tells package mcptest if err is a handler's panic. It is not part of
+// reportPanic, because the stacks of requests that wait must stay small.
+func watchPanic(ctx context.Context, err error) {
+	p, ok := errors.AsType[*panicError](err)
+	if !ok || p.watched {
+		return
+	}
+	p.watched = true
+	if w := link.WatchOf(ctx); w != nil {
+		w.Panicked(p.value, p.stack)
+	}
+}
 
 // recovering calls a handler and converts a panic to an error.
 func (s *Server) recovering(ctx context.Context, r *Request, h Handler) (res Result, err error) {
@@ -59,16 +76,17 @@ func (s *Server) recovering(ctx context.Context, r *Request, h Handler) (res Res
 func (s *Server) reportPanic(v any) error {
 	stack := debug.Stack()
 	s.log.Error("handler panicked", "value", v, "stack", string(stack))
-	if s.o.Observer.Panic != nil {
-		s.o.Observer.Panic(v, stack)
+	if s.o.Observer.Panicked != nil {
+		s.o.Observer.Panicked(v, stack)
 	}
-	return &panicError{v}
+	return &panicError{value: v, stack: stack}
 }
 
 // toToolResult converts an error to a result for the model, unless it is an
 // error of the protocol.
 func (s *Server) toToolResult(ctx context.Context, r *Request, err error) (Result, error) {
-	if _, ok := errors.AsType[*jsonrpc.Error](err); ok || ctx.Err() != nil {
+	watchPanic(ctx, err)
+	if _, ok := protocolError(err); ok || ctx.Err() != nil {
 		return nil, err
 	}
 	e, ok := errors.AsType[*ToolError](err)
@@ -79,9 +97,9 @@ func (s *Server) toToolResult(ctx context.Context, r *Request, err error) (Resul
 			e = &ToolError{Text: s.logInternal(ctx, r, err)}
 		}
 	}
-	res := &ToolResult{Content: []Content{Text(e.Text)}, IsError: true}
+	res := &ToolResult{Content: []Content{Text(e.Text)}, IsError: true, err: err}
 	if e.Structured != nil {
-		b, err := jsonv2.Marshal(e.Structured, jsonv2.Deterministic(true))
+		b, err := encodeUser(e.Structured)
 		if err != nil {
 			return nil, fmt.Errorf("encode a tool error: %w", err)
 		}

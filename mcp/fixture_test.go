@@ -46,9 +46,9 @@ func newFixture(o ServerOptions, onPanic func(any)) *Server {
 		o.PageSize = 2
 	}
 	o.Instructions = "Try everything."
-	o.Observer.Panic = func(v any, _ []byte) { onPanic(v) }
+	o.Observer.Panicked = func(v any, _ []byte) { onPanic(v) }
 	o.Extensions = map[string]any{"com.example/secret": map[string]any{"level": 3}}
-	o.Complete = func(_ context.Context, _ *Call, p CompleteParams) (*Completion, error) {
+	o.Complete = func(_ context.Context, _ *Call, p *CompleteParams) (*Completion, error) {
 		var c Completion
 		for _, v := range []string{"alpha", "alps", "beta"} {
 			if strings.HasPrefix(v, p.Argument.Value) {
@@ -64,7 +64,7 @@ func newFixture(o ServerOptions, onPanic func(any)) *Server {
 	addPrompts(s)
 	addResources(s)
 	s.HandleMethod("example/echo", Method{NoHandshake: true, Handle: func(_ context.Context, r *Request) (Result, error) {
-		return map[string]any{"said": r.Params, "to": r.Principal.ID}, nil
+		return map[string]any{"said": r.Params(), "to": r.Principal.ID}, nil
 	}})
 	s.HandleMethod("example/secret", Method{Extension: "com.example/secret", Handle: func(context.Context, *Request) (Result, error) {
 		return map[string]any{"secret": 42}, nil
@@ -75,7 +75,7 @@ func newFixture(o ServerOptions, onPanic func(any)) *Server {
 // forbid is middleware: it refuses one tool to everybody, in every revision.
 func forbid(next Handler) Handler {
 	return func(ctx context.Context, r *Request) (Result, error) {
-		if r.Method == "tools/call" && string(r.fields.name) == `"forbidden"` {
+		if r.Method == "tools/call" && r.name == "forbidden" {
 			return nil, jsonrpc.Errorf(-31403, "not for %s", r.Principal.ID)
 		}
 		return next(ctx, r)
@@ -89,7 +89,7 @@ func addTools(s *Server) {
 	AddTool(s, Tool{Name: "broken", Description: "Fail for a reason that is nobody's business."}, func(context.Context, *Call, nothing) (string, error) {
 		return "", errors.New("the password is swordfish")
 	})
-	AddTool(s, Tool{Name: "countdown", Description: "Count down, a second each.", Durable: true}, countdown)
+	AddTool(s, Tool{Name: "countdown", Description: "Count down, a second each.", Tasks: TaskOptional}, countdown)
 	AddTool(s, Tool{Name: "doomed", Description: "Be there until removed."}, func(context.Context, *Call, nothing) (string, error) {
 		return "still here", nil
 	})
@@ -113,11 +113,11 @@ func addTools(s *Server) {
 	s.AddRawTool(Tool{Name: "media", Description: "Show a picture, a sound, a link and a file."}, func(context.Context, *Call) (*ToolResult, error) {
 		return &ToolResult{Content: []Content{
 			Image([]byte("png"), "image/png"), Audio([]byte("wav"), "audio/wav"),
-			Link(Resource{URI: "test://text", Name: "text"}), Embed(Contents{URI: "test://text", MIMEType: "text/plain", Text: "inside"}),
+			Link(Resource{URI: "test://text", Name: "text"}), Embed(ResourceContents{URI: "test://text", MIMEType: "text/plain", Text: "inside"}),
 		}}, nil
 	})
-	AddTool(s, Tool{Name: "must_task", Description: "Only ever run as a task.", TaskRequired: true}, func(_ context.Context, c *Call, _ nothing) (string, error) {
-		return Durable(c, func(context.Context, *Call) (string, error) { return "done as a task", nil })
+	AddTool(s, Tool{Name: "must_task", Description: "Only ever run as a task.", Tasks: TaskRequired}, func(_ context.Context, c *Call, _ nothing) (string, error) {
+		return AsTask(c, func(context.Context, *Call) (string, error) { return "done as a task", nil })
 	})
 	AddTool(s, Tool{Name: "panics", Description: "Panic."}, func(context.Context, *Call, nothing) (string, error) {
 		panic("oh no")
@@ -152,11 +152,11 @@ type countFrom struct {
 }
 
 func countdown(_ context.Context, c *Call, in countFrom) (string, error) {
-	return Durable(c, func(ctx context.Context, c *Call) (string, error) {
+	return AsTask(c, func(ctx context.Context, c *Call) (string, error) {
 		if in.Confirm {
 			sure, err := Ask[bool](c, "sure", "Are you sure?")
 			colour, err2 := Ask[colour](c, "colour", "Which colour?")
-			if err := Need(err, err2); err != nil {
+			if err := JoinAsks(err, err2); err != nil {
 				return "", err
 			}
 			if !sure {
@@ -217,7 +217,7 @@ func addAskingTools(s *Server) {
 			{Role: "user", Content: Blocks{Text("A poem, please."), Image([]byte("png"), "image/png")}},
 		}})
 		roots, err3 := c.Roots("places")
-		if err := Need(err, err2, err3); err != nil {
+		if err := JoinAsks(err, err2, err3); err != nil {
 			return "", err
 		}
 		return fmt.Sprintf("%s, %s, %d roots", name, said.Content[0].Text, len(roots)), nil
@@ -237,12 +237,12 @@ func addAskingTools(s *Server) {
 		}
 		return fmt.Sprintf("%s, %d roots", said.Content[0].Text, len(roots)), nil
 	})
-	AddTool(s, Tool{Name: "ask_then_task", Description: "Ask, and then ask again in a task.", Durable: true}, func(_ context.Context, c *Call, _ nothing) (string, error) {
+	AddTool(s, Tool{Name: "ask_then_task", Description: "Ask, and then ask again in a task.", Tasks: TaskOptional}, func(_ context.Context, c *Call, _ nothing) (string, error) {
 		name, err := Ask[string](c, "name", "What is your name?")
 		if err != nil {
 			return "", err
 		}
-		return Durable(c, func(_ context.Context, c *Call) (string, error) {
+		return AsTask(c, func(_ context.Context, c *Call) (string, error) {
 			age, err := Ask[int](c, "age", "How old are you, "+name+"?")
 			if err != nil {
 				return "", err
@@ -259,7 +259,7 @@ func addAskingTools(s *Server) {
 	AddTool(s, Tool{Name: "ask_choices", Description: "Ask with a form of its own."}, func(_ context.Context, c *Call, _ nothing) (string, error) {
 		res, err := c.Elicit("choices", &ElicitParams{Message: "Choose.", RequestedSchema: json.RawMessage(
 			`{"type":"object","properties":{"one":{"type":"string","oneOf":[{"const":"r","title":"Red"},{"const":"g","title":"Green"}]},` +
-				`"many":{"type":"array","items":{"type":"string","enum":["x","y"]}}},"required":["one"]}`)})
+				`"many":{"type":"array","items":{"type":"string","enum":["x","y"]}}},"required":["one"]}`)}, nil)
 		if err != nil {
 			return "", err
 		}
@@ -289,23 +289,23 @@ func addPrompts(s *Server) {
 }
 
 func addResources(s *Server) {
-	s.AddResource(Resource{URI: "test://text", Name: "text", MIMEType: "text/plain"}, func(context.Context, *Call) ([]Contents, error) {
-		return []Contents{{Text: "some text"}}, nil
+	s.AddResource(Resource{URI: "test://text", Name: "text", MIMEType: "text/plain"}, func(context.Context, *Call) (*ResourceResult, error) {
+		return &ResourceResult{Contents: []ResourceContents{{Text: "some text"}}}, nil
 	})
-	s.AddResource(Resource{URI: "test://blob", Name: "blob", MIMEType: "image/png", Size: new(int64(3))}, func(context.Context, *Call) ([]Contents, error) {
-		return []Contents{{Blob: []byte("png")}}, nil
+	s.AddResource(Resource{URI: "test://blob", Name: "blob", MIMEType: "image/png", Size: new(int64(3))}, func(context.Context, *Call) (*ResourceResult, error) {
+		return &ResourceResult{Contents: []ResourceContents{{Blob: []byte("png")}}}, nil
 	})
-	s.AddResource(Resource{URI: "test://private", Name: "private"}, func(_ context.Context, c *Call) ([]Contents, error) {
+	s.AddResource(Resource{URI: "test://private", Name: "private"}, func(_ context.Context, c *Call) (*ResourceResult, error) {
 		word, err := Ask[string](c, "word", "What is the magic word?")
 		if err != nil {
 			return nil, err
 		}
-		return []Contents{{Text: "you said " + word}}, nil
+		return &ResourceResult{Contents: []ResourceContents{{Text: "you said " + word}}}, nil
 	})
-	s.AddResource(Resource{URITemplate: "test://item/{id}", Name: "item", MIMEType: "application/json"}, func(_ context.Context, c *Call) ([]Contents, error) {
+	s.AddResourceTemplate(ResourceTemplate{URITemplate: "test://item/{id}", Name: "item", MIMEType: "application/json"}, func(_ context.Context, c *Call) (*ResourceResult, error) {
 		if !slices.Contains([]string{"1", "2", "a b"}, c.Argument("id")) {
 			return nil, fmt.Errorf("item: %w", ErrNotFound)
 		}
-		return []Contents{{Text: fmt.Sprintf(`{"id":%q}`, c.Argument("id"))}}, nil
+		return &ResourceResult{Contents: []ResourceContents{{Text: fmt.Sprintf(`{"id":%q}`, c.Argument("id"))}}}, nil
 	})
 }

@@ -21,9 +21,10 @@ import (
 // statelessCall is a call of a tool as the stateless era has it, before it runs.
 func statelessCall(s *Server, principal, name string, arguments json.RawMessage) *Call {
 	params := json.RawMessage(`{"name":` + string(appendString(nil, name)) + `,"arguments":` + string(arguments) + `}`)
-	r := &Request{ID: jsonrpc.IntID(1), Method: "tools/call", Params: params, Revision: Newest, Principal: Principal{ID: principal}}
+	r := &Request{ID: jsonrpc.IntID(1), Method: "tools/call", params: params, Revision: LatestRevision, Principal: Principal{ID: principal}}
 	r.parse()
-	return &Call{server: s, r: r, rounds: rounds{n: 1}}
+	r.server = s
+	return &Call{Request: r, rounds: &rounds{n: 1}}
 }
 
 // validObject reports whether b could stand in a message.
@@ -76,7 +77,7 @@ func FuzzRequestState(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		token := []byte(s.o.Seal.Seal(statePurpose, b))
+		token := []byte(s.o.Keyring.Seal(statePurpose, b))
 		token[int(at)%len(token)] ^= flip
 		token = append(token, tail...)
 		same := p == principal && n == name && sameJSON(args, []byte(arguments)) && flip == 0 && tail == "" && late < int64(stateLife.Seconds())-1
@@ -136,6 +137,11 @@ func FuzzSchema(f *testing.F) {
 		`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"array","items":{"type":"string","enum":["x","y"]}}},"required":["a"],"additionalProperties":false}`,
 		`{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"boolean"},"c":{"type":"null"},"d":{}},"required":["a","a"]}`,
 		`{"enum":["x"]}`, `{"type":"string","enum":["é","\u00e9"]}`, `{"type":"array","items":{"type":"object","required":["k"]}}`, `{"properties":{"a":{"type":"string"}}}`,
+		`{"type":"object","properties":{"a":{"type":"integer","minimum":1,"maximum":1.5},"b":{"type":"array","minItems":1,"maxItems":2,"uniqueItems":true,"items":{"type":"string","pattern":"^x"}}}}`,
+		`{"type":["null","string"],"minLength":1,"maxLength":2}`, `{"type":"number","exclusiveMinimum":-2000,"exclusiveMaximum":12,"multipleOf":0.5}`, `{"minimum":3,"maxLength":0,"maxItems":0}`,
+		`{"type":["null","string"],"oneOf":[{"const":"x","title":"X"},{"const":"é"},{"type":"null"}]}`, `{"oneOf":[{"const":"x"}],"enum":["y"]}`, `{"type":["null","integer"],"enum":[12,null]}`,
+		`{"type":"object","additionalProperties":{"type":"integer","minimum":1},"required":["a"]}`,
+		`{"anyOf":[{"type":"null"},{"type":"string","enum":["x"]}]}`, `{"type":"string","anyOf":[{"type":"null"},{"type":"string"}]}`, `{"anyOf":[{"type":"null"},{"type":"integer"},{"type":"string"}]}`,
 		`{"type":"integer","enum":["1"]}`, `{"type":"object","additionalProperties":{"not":{}}}`, `{"type":"object","items":{"type":"string"},"required":[]}`,
 	} {
 		for _, value := range []string{`{}`, `{"a":1,"b":["x"]}`, `{"a":-0,"d":[{}]}`, `"x"`, `"\u00e9"`, `[{"k":1}]`, `12`, `-1.5e3`, `1.0`, `null`, `{"a":"s"}`} {
@@ -301,7 +307,7 @@ func inferred[T any](t *testing.T) (json.RawMessage, *checker) {
 	if e, ok := inferredTypes.Load(reflect.TypeFor[T]()); ok {
 		return e.(entry).schema, e.(entry).check
 	}
-	schema := schemaFor[T]("tool", false)
+	schema := schemaFor("tool", reflect.TypeFor[T](), false)
 	c, err := newChecker(schema)
 	if err != nil {
 		t.Fatal(err)

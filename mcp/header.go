@@ -7,16 +7,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/bossman-dev/bossman/internal/rawjson"
 	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp/internal/link"
 )
-
-// Headers are the headers that came with a request; http.Header implements it.
-// They repeat parts of the request for proxies that do not parse JSON. They
-// must match the body; otherwise a proxy and this server act on different
-// requests.
-type Headers interface {
-	Values(name string) []string
-}
 
 // nameParam is the member of params that the Mcp-Name header of a method
 // repeats.
@@ -34,7 +28,7 @@ func mismatch(format string, args ...any) *jsonrpc.Error {
 }
 
 // checkVersion compares the version header with the version in _meta.
-func checkVersion(h Headers, version string) error {
+func checkVersion(h link.Headers, version string) error {
 	if got, err := header(h, "Mcp-Protocol-Version"); err != nil || got != version {
 		return mismatch("header MCP-Protocol-Version does not match the version in _meta")
 	}
@@ -42,7 +36,7 @@ func checkVersion(h Headers, version string) error {
 }
 
 // checkRouting compares the headers that name the method and its target.
-func checkRouting(h Headers, r *Request) error {
+func checkRouting(h link.Headers, r *Request) error {
 	if got, err := header(h, "Mcp-Method"); err != nil || got != r.Method {
 		return mismatch("header Mcp-Method does not match the method")
 	}
@@ -50,21 +44,22 @@ func checkRouting(h Headers, r *Request) error {
 	if !ok {
 		return nil
 	}
-	v := r.fields.name
+	name, ok := r.name, r.hasName
 	if member != "name" {
-		v = r.param(member)
+		v := r.param(member)
+		name, ok = rawjson.Text(v), len(v) > 0 && v[0] == '"'
 	}
-	if len(v) == 0 || v[0] != '"' {
+	if !ok {
 		return nil // reported later
 	}
-	if got, err := header(h, "Mcp-Name"); err != nil || got != jsonrpc.Text(v) {
+	if got, err := header(h, "Mcp-Name"); err != nil || got != name {
 		return mismatch("header Mcp-Name does not match params.%s", member)
 	}
 	return nil
 }
 
 // header returns the value of a header that must appear exactly once.
-func header(h Headers, name string) (string, error) {
+func header(h link.Headers, name string) (string, error) {
 	values := h.Values(name)
 	if len(values) != 1 {
 		return "", fmt.Errorf("%d headers %s", len(values), name)
@@ -90,7 +85,7 @@ func decodeHeader(v string) (string, error) {
 
 // member returns a member of an object, or nil.
 func member(object json.RawMessage, name string) json.RawMessage {
-	for n, v := range jsonrpc.Members(object) {
+	for n, v := range rawjson.Members(object) {
 		if n == name {
 			return v
 		}

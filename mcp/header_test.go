@@ -107,10 +107,10 @@ func TestParamHeaders(t *testing.T) {
 
 func TestSession_packed(t *testing.T) {
 	long := strings.Repeat("x", 63) + "é" + strings.Repeat("x", 100)
-	r := NewRequest(&jsonrpc.Message{Method: "initialize", Params: json.RawMessage(`{"protocolVersion":"2025-06-18",
+	r := newRequest(&jsonrpc.Message{Method: "initialize", Params: json.RawMessage(`{"protocolVersion":"2025-06-18",
 		"capabilities":{"roots":{"listChanged":true},"sampling":{"tools":{}},"elicitation":{"url":{}},
 			"extensions":{"io.example/ui":{"types":["a"]}}},
-		"clientInfo":{"name":"` + long + `","version":"1.2"}}`)}, Principal{ID: "p"})
+		"clientInfo":{"name":"` + long + `","version":"1.2"}}`)}, Principal{ID: "p"}, nil)
 	x, err := newSession(r, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -119,17 +119,17 @@ func TestSession_packed(t *testing.T) {
 	if err != nil || len(b) > 300 {
 		t.Fatalf("AppendBinary: %d bytes, %v", len(b), err)
 	}
-	got, err := OpenSession(b, &memoryState{})
+	got, err := openSession(b, &memoryState{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := got.client
 	if got.revision != R20250618 || got.info.Name != long[:63] || got.info.Version != "1.2" ||
-		string(c.Extensions["io.example/ui"]) != `{"types":["a"]}` || !c.Roots.ListChanged || c.Sampling.Tools == nil || c.Sampling.Context != nil || !c.ElicitsURL() || c.ElicitsForm() {
+		string(c.Extensions["io.example/ui"]) != `{"types":["a"]}` || !c.Roots.ListChanged || c.Sampling.Tools == nil || c.Sampling.Context != nil || !c.HasURL() || c.HasForm() {
 		t.Errorf("OpenSession = %+v", got)
 	}
 	for n := range b {
-		if _, err := OpenSession(b[:n], nil); err == nil {
+		if _, err := openSession(b[:n], nil); err == nil {
 			t.Errorf("OpenSession of the first %d bytes: no error", n)
 		}
 	}
@@ -137,7 +137,7 @@ func TestSession_packed(t *testing.T) {
 
 // A client with many extensions, or with much to say about them, still gets an id.
 func TestSession_packedExtensions(t *testing.T) {
-	x := &Session{revision: newestLegacy}
+	x := &session{revision: newestLegacy}
 	x.client.Extensions = map[string]json.RawMessage{
 		"a.example/much":                        json.RawMessage(`{"settings":"` + strings.Repeat("x", 300) + `"}`),
 		"z.example/" + strings.Repeat("x", 300): json.RawMessage(`{}`),
@@ -147,7 +147,7 @@ func TestSession_packedExtensions(t *testing.T) {
 	if err != nil || len(b) > 300 {
 		t.Fatalf("AppendBinary: %d bytes, %v", len(b), err)
 	}
-	got, err := OpenSession(b, nil)
+	got, err := openSession(b, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,14 @@ import (
 )
 
 // A jsonCache caches the JSON encoding of a listed item, for each revision.
-type jsonCache[T any] [Newest + 1]atomic.Pointer[json.RawMessage]
+type jsonCache[T any] [LatestRevision + 1]atomic.Pointer[json.RawMessage]
+
+// fill sets the encoding for all revisions.
+func (w *jsonCache[T]) fill(b json.RawMessage) {
+	for i := range w {
+		w[i].Store(&b)
+	}
+}
 
 func (w *jsonCache[T]) get(r Revision, shaped func() *T) (json.RawMessage, error) {
 	if b := w[r].Load(); b != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// A Listener collects events. However slowly it is read, it holds each event at
+// A listener collects events. However slowly it is read, it holds each event at
 // most once.
-type Listener struct {
+type listener struct {
 	stop  func()
 	ready chan struct{}
 	sees  func(part string) bool // nil if the client sees everything
@@ -20,16 +20,17 @@ type Listener struct {
 	events []Event
 }
 
-// Listen returns a listener for the events that a session's client wants, and that
+// listenTo returns a listener for the events that a session's client wants, and that
 // its principal sees. The caller must close it.
-func (s *Server) Listen(x *Session, p Principal) *Listener { return s.newListener(p, x.wants) }
+func (s *Server) listenTo(x *session, p Principal) *listener { return s.newListener(p, x.wants) }
 
-func (s *Server) newListener(p Principal, wants func(Event) bool) *Listener {
-	l := &Listener{ready: make(chan struct{}, 1)}
+func (s *Server) newListener(p Principal, wants func(Event) bool) *listener {
+	l := &listener{ready: make(chan struct{}, 1)}
 	if s.o.SeesPart != nil {
 		l.sees = func(part string) bool { return s.o.SeesPart(context.Background(), p, part) }
 	}
-	l.stop = s.o.Bus.Subscribe(func(e Event) {
+	l.stop = s.o.Bus.Subscribe(func(kind, name string) {
+		e := Event{EventKind(kind), name}
 		if !wants(e) {
 			return
 		}
@@ -43,7 +44,7 @@ func (s *Server) newListener(p Principal, wants func(Event) bool) *Listener {
 	return l
 }
 
-func (l *Listener) wake() {
+func (l *listener) wake() {
 	select {
 	case l.ready <- struct{}{}:
 	default:
@@ -51,10 +52,10 @@ func (l *Listener) wake() {
 }
 
 // Close stops the listener.
-func (l *Listener) Close() { l.stop() }
+func (l *listener) Close() { l.stop() }
 
 // Next waits for events and returns them. It returns nil if ctx is done first.
-func (l *Listener) Next(ctx context.Context) []Event {
+func (l *listener) Next(ctx context.Context) []Event {
 	stop := context.AfterFunc(ctx, l.wake)
 	defer stop()
 	for {
@@ -72,9 +73,9 @@ func (l *Listener) Next(ctx context.Context) []Event {
 
 // resolve replaces changed parts of resources by the resources, if the client sees
 // the part.
-func (l *Listener) resolve(events []Event) (seen []Event) {
+func (l *listener) resolve(events []Event) (seen []Event) {
 	for _, e := range events {
-		if e.Kind == EventPart {
+		if e.Kind == eventPart {
 			uri, part := e.part()
 			if l.sees != nil && !l.sees(part) {
 				continue
@@ -90,25 +91,25 @@ func (l *Listener) resolve(events []Event) (seen []Event) {
 
 // acceptedFilter returns the filter of a request, reduced to what the server
 // can provide to its client.
-func (s *Server) acceptedFilter(ctx context.Context, r *Request) (*Filter, error) {
-	f := new(Filter)
+func (s *Server) acceptedFilter(ctx context.Context, r *Request) (*EventFilter, error) {
+	f := new(EventFilter)
 	if err := object("notifications", r.param("notifications"), f); err != nil {
 		return nil, err
 	}
 	f.Tools = f.Tools && s.tools.everUsed()
 	f.Prompts = f.Prompts && s.prompts.everUsed()
 	f.Resources = f.Resources && s.hasResources()
-	if len(f.Watch) > maxSubscriptions || len(f.Tasks) > maxSubscriptions {
+	if len(f.ResourceURIs) > maxSubscriptions || len(f.TaskIDs) > maxSubscriptions {
 		return nil, invalid("more than %d subscriptions", maxSubscriptions)
 	}
-	f.Watch = slices.DeleteFunc(f.Watch, func(uri string) bool {
-		res, _ := s.findResource(ctx, r, uri)
+	f.ResourceURIs = slices.DeleteFunc(f.ResourceURIs, func(uri string) bool {
+		res := s.findResource(ctx, r, uri)
 		return res == nil
 	})
-	if f.Tasks != nil && !r.supportsTasks() {
+	if f.TaskIDs != nil && !r.supportsTasks() {
 		return nil, missingCapability(tasksCapability())
 	}
-	f.Tasks = slices.DeleteFunc(f.Tasks, func(id string) bool {
+	f.TaskIDs = slices.DeleteFunc(f.TaskIDs, func(id string) bool {
 		_, err := s.durable.find(ctx, r, id)
 		return err != nil
 	})
@@ -145,19 +146,19 @@ func (s *Server) listen(ctx context.Context, r *Request) (Result, error) {
 // subscriptions/listen request.
 func subscriptionMeta(r *Request) map[string]any { return map[string]any{metaSubscription: r.ID} }
 
-func (s *Server) acknowledge(ctx context.Context, r *Request, f *Filter) error {
+func (s *Server) acknowledge(ctx context.Context, r *Request, f *EventFilter) error {
 	return r.out.Notify(ctx, "notifications/subscriptions/acknowledged", map[string]any{"notifications": f, "_meta": subscriptionMeta(r)})
 }
 
 // notifyEvent sends an event to a client that listens.
 func (s *Server) notifyEvent(ctx context.Context, r *Request, e Event) error {
-	method, params := e.Notification()
+	method, params := e.notification()
 	if e.Kind == EventTask {
 		call, err := s.durable.find(ctx, r, e.Name)
 		if err != nil {
 			return nil // it no longer exists
 		}
-		method, params = "notifications/tasks", call.detail()
+		method, params = "notifications/tasks", taskDetail(call)
 	}
 	if params == nil {
 		params = map[string]any{}

@@ -4,17 +4,18 @@ import (
 	"testing"
 
 	"github.com/bossman-dev/bossman/mcp"
-	"github.com/bossman-dev/bossman/mcp/storetest"
+	"github.com/bossman-dev/bossman/mcp/replica"
+	"github.com/bossman-dev/bossman/mcp/replica/replicatest"
 )
 
 // What a server keeps in memory passes the suites that a database passes.
 func TestMemory(t *testing.T) {
 	t.Run("durable calls", func(t *testing.T) {
-		storetest.DurableCalls(t, func(*testing.T) mcp.TaskStore { return mcp.NewMemoryTasks() })
+		replicatest.TaskStore(t, func(*testing.T) replica.TaskStore { return mcp.NewMemoryTasks() })
 	})
 	t.Run("bus", func(t *testing.T) {
-		storetest.Bus(t, func(*testing.T) (here, there mcp.Bus) {
-			b := mcp.NewBus()
+		replicatest.Bus(t, func(*testing.T) (here, there replica.Bus) {
+			b := replica.NewBus()
 			return b, b
 		})
 	})

@@ -14,9 +14,9 @@ type span struct{ first, last Revision }
 func (s span) has(r Revision) bool { return r != 0 && s.first <= r && r <= s.last }
 
 var (
-	inAll    = span{R20241105, Newest}
+	inAll    = span{R20241105, LatestRevision}
 	inLegacy = span{R20241105, newestLegacy}
-	inModern = span{R20260728, Newest}
+	inModern = span{R20260728, LatestRevision}
 )
 
 // A word describes a method: whether it is a request or a notification, and in

@@ -129,7 +129,7 @@ func TestVocabulary_matchesPublishedSchemas(t *testing.T) {
 				if r == R20251125 {
 					want = slices.DeleteFunc(want, func(m string) bool { return slices.Contains(experimentalTasks, m) })
 				}
-				if r == Newest {
+				if r == LatestRevision {
 					ext := readPublished(t, "ext-tasks")
 					switch side.union {
 					case "ClientRequest":

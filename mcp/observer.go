@@ -1,38 +1,38 @@
 package mcp
 
-// Opened reports a new connection to the observer. The returned function
+// connected reports a new connection to the observer. The returned function
 // reports its end.
-func (s *Server) Opened() (closed func(error)) {
+func (s *Server) connected() (closed func(error)) {
 	o := &s.o.Observer
-	if o.Opened != nil {
-		o.Opened()
+	if o.Connected != nil {
+		o.Connected()
 	}
 	return func(err error) {
-		if o.Closed != nil {
-			o.Closed(err)
+		if o.Disconnected != nil {
+			o.Disconnected(err)
 		}
 	}
 }
 
-// Refused reports input that did not become a request to the observer.
-func (s *Server) Refused(err error) {
+// rejected reports input that did not become a request to the observer.
+func (s *Server) rejected(err error) {
 	s.log.Debug("refused", "err", err)
-	if s.o.Observer.Refused != nil {
-		s.o.Observer.Refused(err)
+	if s.o.Observer.Rejected != nil {
+		s.o.Observer.Rejected(err)
 	}
 }
 
 // An Observer is told about events that middleware cannot see. Any field may be
 // nil.
 type Observer struct {
-	// Opened and Closed are called for each connection. Over HTTP a connection
+	// Connected and Disconnected are called for each connection. Over HTTP a connection
 	// is a stream on which a client waits for events; calls do not count.
-	Opened func()
-	Closed func(error)
-	// Refused is called for malformed input and for messages that were dropped;
+	Connected    func()
+	Disconnected func(error)
+	// Rejected is called for malformed input and for messages that were dropped;
 	// over HTTP also for rejected requests.
-	Refused func(error)
-	// Panic is called when a handler panicked. The client gets an internal
+	Rejected func(error)
+	// Panicked is called when a handler panicked. The client gets an internal
 	// error.
-	Panic func(value any, stack []byte)
+	Panicked func(value any, stack []byte)
 }

@@ -30,7 +30,7 @@ func TestOrdered(t *testing.T) {
 		})
 		s.AddRawTool(mcp.Tool{Name: "waits", Description: "Waits.", Ordered: true}, func(ctx context.Context, c *mcp.Call) (*mcp.ToolResult, error) {
 			begin("waits")
-			defer c.Wait()()
+			defer c.Idle()()
 			<-ctx.Done()
 			return &mcp.ToolResult{}, nil
 		})

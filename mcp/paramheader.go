@@ -6,7 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/internal/rawjson"
+	"github.com/bossman-dev/bossman/mcp/internal/link"
 )
 
 // A paramHeader is an argument of a tool that clients repeat in a header, so
@@ -42,18 +43,18 @@ func paramHeaders(schema json.RawMessage) ([]paramHeader, error) {
 func addParamHeaders(all *[]paramHeader, schema json.RawMessage, path []string) error {
 	h := paramHeader{path: path}
 	var found bool
-	for name, v := range jsonrpc.Members(schema) {
+	for name, v := range rawjson.Members(schema) {
 		switch name {
 		case "type":
-			h.kind = jsonrpc.Text(v)
+			h.kind = rawjson.Text(v)
 		case headerKeyword:
-			token := jsonrpc.Text(v)
+			token := rawjson.Text(v)
 			if !isToken(token) {
 				return fmt.Errorf("%s %s is not a valid header name", headerKeyword, v)
 			}
 			h.name, found = headerPrefix+token, true
 		case "properties":
-			for property, sub := range jsonrpc.Members(v) {
+			for property, sub := range rawjson.Members(v) {
 				below := append(path[:len(path):len(path)], strings.Clone(property))
 				if err := addParamHeaders(all, sub, below); err != nil {
 					return err
@@ -84,7 +85,7 @@ func isToken(s string) bool {
 }
 
 // check compares the header with the argument.
-func (p *paramHeader) check(h Headers, arguments json.RawMessage) error {
+func (p *paramHeader) check(h link.Headers, arguments json.RawMessage) error {
 	v := arguments
 	for _, name := range p.path {
 		v = member(v, name)
@@ -108,7 +109,7 @@ func (p *paramHeader) check(h Headers, arguments json.RawMessage) error {
 
 func (p *paramHeader) matches(got string, v json.RawMessage) bool {
 	if v[0] == '"' {
-		return got == jsonrpc.Text(v)
+		return got == rawjson.Text(v)
 	}
 	if got == string(v) {
 		return true
@@ -138,7 +139,7 @@ func (p *paramHeader) value(arguments json.RawMessage) (string, bool) {
 	case len(v) == 0 || v[0] == 'n' || v[0] == '{' || v[0] == '[':
 		return "", false
 	case v[0] == '"':
-		return jsonrpc.Text(v), true
+		return rawjson.Text(v), true
 	}
 	return string(v), true
 }
@@ -146,10 +147,10 @@ func (p *paramHeader) value(arguments json.RawMessage) (string, bool) {
 // hasMisplacedHeader reports whether a schema has the header keyword anywhere
 // but at an argument or a property of one.
 func hasMisplacedHeader(schema json.RawMessage) bool {
-	for name, v := range jsonrpc.Members(schema) {
+	for name, v := range rawjson.Members(schema) {
 		switch name {
 		case "properties":
-			for _, property := range jsonrpc.Members(v) {
+			for _, property := range rawjson.Members(v) {
 				if hasMisplacedHeader(property) {
 					return true
 				}
@@ -168,12 +169,12 @@ func mentionsHeader(v json.RawMessage) bool {
 	if !strings.Contains(string(v), headerKeyword) {
 		return false
 	}
-	for name, m := range jsonrpc.Members(v) {
+	for name, m := range rawjson.Members(v) {
 		if name == headerKeyword || mentionsHeader(m) {
 			return true
 		}
 	}
-	for e := range jsonrpc.Elements(v) {
+	for e := range rawjson.Elements(v) {
 		if mentionsHeader(e) {
 			return true
 		}

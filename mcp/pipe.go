@@ -8,6 +8,7 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
+	"github.com/bossman-dev/bossman/internal/rawjson"
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
@@ -16,7 +17,7 @@ type pipe struct {
 	server *Server
 	peer   *jsonrpc.Peer
 
-	session   atomic.Pointer[Session] // set by initialize
+	session   atomic.Pointer[session] // set by initialize
 	state     memoryState             // of the session
 	stateless atomic.Bool             // a stateless request was received
 	listening sync.WaitGroup
@@ -38,12 +39,12 @@ func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
 		Ordered:   p.ordered,
 		Batches:   p.batches,
 		NoID:      p.errorWithoutID,
-		Sent:      Reuse,
+		Sent:      reuse,
 		Abandoned: p.sendCancelled,
-		Refused:   s.Refused,
+		Refused:   s.rejected,
 		Panicked:  func(_ *jsonrpc.Message, v any, _ []byte) { _ = s.reportPanic(v) },
 	})
-	closed := s.Opened()
+	closed := s.connected()
 	err := p.peer.Run(ctx)
 	p.mu.Lock()
 	p.stopListening()
@@ -73,32 +74,32 @@ func (p *pipe) ordered(m *jsonrpc.Message) bool {
 		method, ok := s.methods.get(m.Method)
 		return ok && method.Ordered
 	}
-	t, ok := s.tools.get(jsonrpc.Text(member(m.Params, "name")))
+	t, ok := s.tools.get(rawjson.Text(member(m.Params, "name")))
 	return ok && t.Ordered
 }
 
 func (p *pipe) batches() bool {
 	s := p.session.Load()
-	return s != nil && s.revision.Batches()
+	return s != nil && s.revision.batches()
 }
 
 func (p *pipe) errorWithoutID() bool {
 	if s := p.session.Load(); s != nil {
-		return s.revision.ErrorWithoutID()
+		return s.revision.errorWithoutID()
 	}
 	return p.stateless.Load()
 }
 
 // handle handles one request.
 func (p *pipe) handle(ctx context.Context, m *jsonrpc.Message) (json.RawMessage, error) {
-	r := NewRequest(m, Principal{ID: "local"})
-	var started *Session
+	r := newRequest(m, Principal{ID: "local"}, nil)
+	var started *session
 	err := p.prepare(r, m.Batched, &started)
 	if err != nil {
 		return nil, err
 	}
-	r.pipeCtx = ctx
-	b, err := p.server.Handle(ctx, r, p.peer)
+	r.origin = ctx
+	b, err := p.server.handle(ctx, r, p.peer)
 	if started != nil && err == nil {
 		p.session.Store(started)
 	}
@@ -107,18 +108,18 @@ func (p *pipe) handle(ctx context.Context, m *jsonrpc.Message) (json.RawMessage,
 
 // prepare decides which era a request belongs to, and fills in the request. For
 // initialize it sets started to the new session.
-func (p *pipe) prepare(r *Request, batched bool, started **Session) error {
-	if len(r.Params) > 0 && r.Params[0] != '{' {
+func (p *pipe) prepare(r *Request, batched bool, started **session) error {
+	if len(r.params) > 0 && r.params[0] != '{' {
 		return invalid("params must be an object")
 	}
 	s := p.session.Load()
 	switch {
-	case r.Stateless():
+	case r.stateless():
 		p.stateless.Store(true)
 		if batched {
 			return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "a request with a protocol version in _meta cannot be part of a batch")
 		}
-		return p.server.Settle(r, nil)
+		return p.server.prepare(r)
 	case r.Method == "server/discover" || r.Method == "subscriptions/listen":
 		return invalid("%s needs %s and %s in _meta", r.Method, metaVersion, metaCapabilities)
 	case r.Method == "initialize":
@@ -126,21 +127,21 @@ func (p *pipe) prepare(r *Request, batched bool, started **Session) error {
 			return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "initialize must be sent once, and not in a batch")
 		}
 		var err error
-		*started, err = p.server.Begin(r, &p.state)
+		*started, err = p.server.begin(r, &p.state)
 		return err
-	case s == nil && p.server.SettleAlone(r):
+	case s == nil && p.server.prepareNoHandshake(r):
 		return nil
 	case (s == nil || !s.ready.Load()) && !p.server.knows(r.Method):
 		return unknownMethod(r.Method) // whatever the state
 	case s == nil && r.Method == "ping":
-		s = &Session{revision: newestLegacy, state: &p.state}
+		s = &session{revision: newestLegacy, state: &p.state}
 	case s == nil:
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest,
 			"%s before initialize: begin with initialize, or put %s in _meta", r.Method, metaVersion)
 	case !s.ready.Load() && r.Method != "ping" && !p.server.needsNoHandshake(r.Method):
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s before notifications/initialized", r.Method)
 	}
-	s.Settle(r, LogLevel(p.state.level.Load()))
+	s.settle(r, logLevel(p.state.level.Load()))
 	return nil
 }
 
@@ -172,12 +173,12 @@ func (p *pipe) initialized(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	ctx, p.stopListening = context.WithCancel(ctx)
-	l := p.server.Listen(s, Principal{ID: "local"})
+	l := p.server.listenTo(s, Principal{ID: "local"})
 	p.listening.Go(func() {
 		defer l.Close()
 		for events := l.Next(ctx); events != nil; events = l.Next(ctx) {
 			for _, e := range events {
-				method, params := e.Notification()
+				method, params := e.notification()
 				if p.peer.Notify(ctx, method, params) != nil {
 					return
 				}

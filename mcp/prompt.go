@@ -37,6 +37,7 @@ type PromptResult struct {
 type prompt struct {
 	Prompt
 	run       func(context.Context, *Call) (*PromptResult, error)
+	raw       rawHandler // in place of run, for a raw definition
 	jsonCache jsonCache[Prompt]
 }
 
@@ -58,13 +59,9 @@ func (s *Server) listPrompts(ctx context.Context, r *Request) (Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &listResult{key: "prompts", next: next, cache: s.cache(r, s.o.ListTTL)}
+	l := newList[Prompt](s, next)
 	for _, p := range prompts {
-		b, err := p.jsonCache.get(Newest, func() *Prompt { return &p.Prompt })
-		if err != nil {
-			return nil, err
-		}
-		l.items = append(l.items, b)
+		l.add(&p.Prompt, &p.jsonCache)
 	}
 	return l, nil
 }
@@ -73,7 +70,7 @@ func (s *Server) getPrompt(ctx context.Context, r *Request) (Result, error) {
 	if !s.prompts.everUsed() {
 		return nil, unknownMethod(r.Method)
 	}
-	name, err := text("name", r.fields.name)
+	name, err := r.nameParam()
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +79,8 @@ func (s *Server) getPrompt(ctx context.Context, r *Request) (Result, error) {
 		return nil, invalid("unknown prompt %q", name)
 	}
 	vars := map[string]string{}
-	if len(r.fields.arguments) > 0 && r.fields.arguments[0] != 'n' {
-		if err := object("arguments", r.fields.arguments, &vars); err != nil {
+	if args := r.args(); len(args) > 0 && args[0] != 'n' {
+		if err := object("arguments", args, &vars); err != nil {
 			return nil, err
 		}
 	}
@@ -92,6 +89,11 @@ func (s *Server) getPrompt(ctx context.Context, r *Request) (Result, error) {
 			return nil, invalid("argument %q is required", a.Name)
 		}
 	}
-	c := &Call{ctx: ctx, server: s, r: r, args: r.fields.arguments, vars: vars}
-	return c.run(func() (Result, error) { return p.run(ctx, c) })
+	c := &Call{ctx: ctx, Request: r, args: r.args(), vars: vars}
+	return c.run(func() (Result, error) {
+		if p.raw != nil {
+			return p.raw.run(c)
+		}
+		return p.run(ctx, c)
+	})
 }

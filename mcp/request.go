@@ -1,12 +1,15 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 
 	jsonv2 "github.com/go-json-experiment/json"
 
+	"github.com/bossman-dev/bossman/internal/rawjson"
 	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp/internal/link"
 )
 
 // A Principal is the caller on whose behalf a request runs. On a pipe its ID is
@@ -15,8 +18,9 @@ type Principal struct {
 	ID    string
 	Value any // for the program's own authentication
 	// Rights names what the principal may do, for programs in which that differs
-	// between the requests of one ID: after a change, or with another token. See
-	// Holder.
+	// between the requests of one ID: after a change, or with another token. What
+	// a request leaves for later ones (a session, a task, an open question) is not
+	// found by a request of the same ID with other rights.
 	Rights string
 	// Owner is whom limits of concurrent use are counted for, so that several
 	// principals of one owner get no more than one. Default: ID.
@@ -27,36 +31,60 @@ type Principal struct {
 	Revoked <-chan struct{}
 }
 
-// Holder is whom what a request leaves for later ones belongs to: a session, a
-// task, a question that is open. A request of the same principal with other
-// rights does not find them, so it can do nothing through them that it may not
-// do itself.
-func (p *Principal) Holder() string {
-	if p.Rights == "" {
-		return p.ID
-	}
-	return p.ID + "\n" + p.Rights
-}
+// holder is transport.Holder.
+func (p *Principal) holder() string { return link.Holder(p.ID, p.Rights) }
 
 // A Request is a request from a client, after revision, capabilities and
 // principal were determined. Nothing else that a handler sees depends on the
-// transport or the era.
+// transport or the era. After the response, methods that return parts of the message
+// return nothing, unless one of them was called before.
 type Request struct {
-	ID        jsonrpc.ID
-	Method    string
-	Params    json.RawMessage // an object, or nil
-	Revision  Revision
-	LogLevel  LogLevel // minimum level of log messages to send; zero means none
-	Client    ClientCapabilities
-	Principal Principal
+	ID           jsonrpc.ID
+	Method       string
+	Revision     Revision
+	logLevel     logLevel // minimum level of log messages to send; zero means none
+	hasName      bool     // params have a name, which is a string
+	isRetry      bool     // they have requestState or inputResponses
+	memory       memory
+	Capabilities ClientCapabilities
+	Principal    Principal
 
-	// Every call has a Request, so rarely needed data is behind pointers.
-	fields  paramFields
-	meta    *requestMeta // set by parse
-	out     Sink
-	session *Session        // nil without a handshake
-	server  *Server         // set by Handle
-	pipeCtx context.Context // of the request on a pipe, for Wait
+	// Every call has a Request, so it is kept small: rarely needed data is behind
+	// pointers, and it takes 256 bytes.
+	params    json.RawMessage // an object, or nil
+	name      string          // see hasName; it does not share the memory of params
+	arguments part            // of params; empty if there are none
+	meta      *requestMeta    // set by parse
+	origin    any             // link.Headers, the context.Context of a request on a pipe, or nil
+	out       link.Sink
+	session   *session // nil without a handshake
+	server    *Server  // set by Handle
+}
+
+// A part locates a part of a text. It is a third of the size of a slice.
+type part struct{ from, to uint32 }
+
+// partOf returns where p is, which is a slice of text.
+func partOf(text, p []byte) part {
+	from := cap(text) - cap(p)
+	return part{uint32(from), uint32(from + len(p))}
+}
+
+// of returns the part of the text, or nil if it is empty.
+func (p part) of(text json.RawMessage) json.RawMessage {
+	if p.to == 0 {
+		return nil
+	}
+	return text[p.from:p.to:p.to]
+}
+
+// args returns the arguments as they are in the params, or nil.
+func (r *Request) args() json.RawMessage { return r.arguments.of(r.params) }
+
+// headers returns the headers of the request, or nil.
+func (r *Request) headers() link.Headers {
+	h, _ := r.origin.(link.Headers)
+	return h
 }
 
 // ClientInfo returns what the client calls itself. It is for display only and
@@ -66,7 +94,7 @@ func (r *Request) ClientInfo() Implementation {
 		return r.session.info
 	}
 	var info Implementation
-	if r.meta.info == nil || jsonv2.Unmarshal(r.meta.info, &info) != nil {
+	if raw := r.meta.part(r.meta.info); raw == nil || !r.keep() || jsonv2.Unmarshal(raw, &info) != nil {
 		return Implementation{}
 	}
 	return info
@@ -84,65 +112,66 @@ func (r *Request) SessionID() string {
 	return ""
 }
 
-// Wait releases the request's concurrency slot until resume is called, and lets
+// Idle releases the request's concurrency slot until resume is called, and lets
 // the next Ordered call begin. Use it while waiting for an event.
-func (r *Request) Wait() (resume func()) {
-	if r.pipeCtx != nil {
-		return jsonrpc.Yield(r.pipeCtx)
+func (r *Request) Idle() (resume func()) {
+	if ctx, ok := r.origin.(context.Context); ok {
+		return jsonrpc.Yield(ctx)
 	}
-	if w, ok := r.out.(Waiter); ok {
-		return w.Wait()
+	if w, ok := r.out.(idler); ok {
+		return w.Idle()
 	}
 	return func() {}
 }
 
-// Finish lets the request run to its end on a pipe whose client has stopped
-// sending, as long as somebody can read the result; other requests get a few
-// seconds then. The handler must bound its time by itself. The returned channel is
-// closed when the client has stopped sending, so that it will not repeat the
-// request. It is nil if the transport is not a pipe.
-func (r *Request) Finish() (eof <-chan struct{}) {
-	if r.pipeCtx == nil {
-		return nil
-	}
-	return jsonrpc.Finish(r.pipeCtx)
-}
-
-// A Result is the result of a request: one of the result types of this package,
-// or any value that encodes to a JSON object.
+// A Result is the result of a request: a pointer to a result type of this package,
+// such as *ToolResult, *ListResult[Tool] or *InputRequired, or any value that
+// encodes to a JSON object.
 type Result any
 
 // A Handler handles a request. An error that is not a *jsonrpc.Error is logged
 // and not shown to the client.
 type Handler func(ctx context.Context, r *Request) (Result, error)
 
-// paramFields holds the members of params that frequent methods use, found in
-// one pass.
-type paramFields struct {
-	name, arguments json.RawMessage
-	isRetry         bool // it has requestState or inputResponses
-}
-
-// parse finds the fields and the _meta in the params.
+// parse finds the members of params that frequent methods use, and those of _meta.
 func (r *Request) parse() {
 	r.meta = &noMeta
-	for name, v := range jsonrpc.Members(r.Params) {
-		switch name {
-		case "_meta":
-			m := parseMeta(v)
-			r.meta = &m
-		case "name":
-			r.fields.name = v
-		case "arguments":
-			r.fields.arguments = v
-		case "requestState", "inputResponses":
-			r.fields.isRetry = true
-		}
+	if meta := r.parseParams(); meta != nil {
+		m := parseMeta(meta)
+		r.meta = &m
 	}
 }
 
+// parseParams finds the members of params that frequent methods use. It returns
+// the _meta, or nil.
+func (r *Request) parseParams() (meta json.RawMessage) {
+	for name, v := range rawjson.Members(r.params) {
+		switch name {
+		case "name":
+			if r.hasName = v[0] == '"'; r.hasName {
+				r.name = rawjson.Text(v)
+			}
+		case "arguments":
+			r.arguments = partOf(r.params, v)
+		case "requestState", "inputResponses":
+			r.isRetry = true
+		case "_meta":
+			meta = v
+		}
+	}
+	return meta
+}
+
+// nameParam returns the name of what the request is about.
+func (r *Request) nameParam() (string, error) {
+	if !r.hasName {
+		return "", invalid("name must be a string")
+	}
+	return r.name, nil
+}
+
 // param returns another member of params, or nil.
-func (r *Request) param(name string) json.RawMessage { return member(r.Params, name) }
+func (r *Request) param(name string) json.RawMessage { return member(r.params, name) }
 
 // cursor returns the cursor of a list request, or nil.
 func (r *Request) cursor() json.RawMessage {
@@ -160,10 +189,15 @@ var noMeta requestMeta
 
 // requestMeta holds the _meta of a request, in either era.
 type requestMeta struct {
-	version, capabilities, info, logLevel, progressToken json.RawMessage
+	text                                  json.RawMessage
+	version, capabilities, info, logLevel part            // of text
+	progressToken                         json.RawMessage // does not share the memory of text
 
-	headers Headers // to compare arguments with; may be nil
+	sent         *sentParams // if middleware has replaced the params
+	checkHeaders bool        // arguments must match the headers
 }
+
+func (m *requestMeta) part(p part) json.RawMessage { return p.of(m.text) }
 
 const (
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
@@ -175,21 +209,22 @@ const (
 )
 
 func parseMeta(meta json.RawMessage) (m requestMeta) {
-	for name, v := range jsonrpc.Members(meta) {
+	m.text = meta
+	for name, v := range rawjson.Members(meta) {
 		switch name {
 		case metaVersion:
-			m.version = v
+			m.version = partOf(meta, v)
 		case metaCapabilities:
-			m.capabilities = v
+			m.capabilities = partOf(meta, v)
 		case metaClientInfo:
-			m.info = v
+			m.info = partOf(meta, v)
 		case metaLogLevel:
-			m.logLevel = v
+			m.logLevel = partOf(meta, v)
 		case "progressToken":
 			// Ignore a token that is neither a string nor an integer, or too
 			// long to be repeated with each notification.
 			if _, err := jsonrpc.ParseID(v); err == nil {
-				m.progressToken = v
+				m.progressToken = bytes.Clone(v)
 			}
 		}
 	}
@@ -201,7 +236,7 @@ func text(name string, v json.RawMessage) (string, error) {
 	if len(v) == 0 || v[0] != '"' {
 		return "", invalid("%s must be a string", name)
 	}
-	return jsonrpc.Text(v), nil
+	return rawjson.Text(v), nil
 }
 
 // object decodes a member that must be an object into v.
@@ -215,9 +250,22 @@ func object(name string, raw json.RawMessage, v any) error {
 	return nil
 }
 
+// Header returns the first value of an HTTP header of the request, or "". Other
+// transports have no headers.
+func (r *Request) Header(name string) string {
+	h := r.headers()
+	if h == nil {
+		return ""
+	}
+	if values := h.Values(name); len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
 // Meta returns a member of the request's _meta as JSON, or nil.
 func (r *Request) Meta(name string) json.RawMessage {
-	if r.meta == &noMeta {
+	if r.meta == &noMeta || !r.keep() {
 		return nil
 	}
 	return member(r.param("_meta"), name)

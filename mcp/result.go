@@ -7,34 +7,12 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/internal/rawjson"
 )
 
 // An appender encodes itself as a JSON object.
 type appender interface {
 	append(b []byte) ([]byte, error)
-}
-
-// A listResult is one page of a list.
-type listResult struct {
-	key   string // name of the member that holds the items
-	items []json.RawMessage
-	next  string
-	cache cacheHint
-}
-
-func (l *listResult) append(b []byte) ([]byte, error) {
-	b = appendMember(append(b, '{'), l.key)
-	b = append(b, '[')
-	for i, item := range l.items {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, item...)
-	}
-	b = append(b, ']')
-	b = appendText(b, "nextCursor", l.next)
-	return append(l.cache.append(b), '}'), nil
 }
 
 // A cacheHint says how long and for whom a client may cache a result. The zero
@@ -53,16 +31,12 @@ func (c cacheHint) append(b []byte) []byte {
 	return appendText(append(b, ms...), "cacheScope", c.scope)
 }
 
-// cache returns the hint for a list, or with ttl 0 for the contents of a
-// resource.
-func (s *Server) cache(r *Request, ttl time.Duration) cacheHint {
-	switch {
-	case !r.Revision.Stateless():
+// contentsHint returns the hint for the contents of a resource.
+func contentsHint(r *Request) cacheHint {
+	if !r.Revision.Stateless() {
 		return cacheHint{}
-	case s.o.Visible != nil || ttl == 0:
-		return cacheHint{"private", ttl}
 	}
-	return cacheHint{"public", ttl}
+	return cacheHint{scope: "private"}
 }
 
 // resultComplete begins a complete result of revision 2026-07-28.
@@ -84,6 +58,13 @@ func (s *Server) encode(r *Request, res Result) (json.RawMessage, error) {
 			return nil, errors.New("the prompt handler returned no result")
 		}
 		res = shapePrompt(v, r.Revision)
+	case *ResourceResult:
+		if v == nil {
+			return nil, errors.New("the resource handler returned no result")
+		}
+		res = &ResourceResult{Contents: v.Contents, Meta: v.Meta, cache: contentsHint(r)}
+	case list:
+		res = listFor{v, r}
 	}
 	if !r.Revision.Stateless() {
 		return appendResult(newBuffer(estimateSize(res)), res)
@@ -100,7 +81,7 @@ func (s *Server) encode(r *Request, res Result) (json.RawMessage, error) {
 	}
 	var hasType, hasMeta bool
 	if _, ok := res.(*ToolResult); !ok || res.(*ToolResult).Meta != nil {
-		for name := range jsonrpc.Members(body) {
+		for name := range rawjson.Members(body) {
 			hasType = hasType || name == "resultType"
 			hasMeta = hasMeta || name == "_meta"
 		}
@@ -162,6 +143,6 @@ func appendResult(b []byte, res Result) ([]byte, error) {
 	case json.RawMessage:
 		return append(b, v...), nil
 	}
-	out, err := jsonv2.Marshal(res, jsonv2.Deterministic(true))
+	out, err := encodeUser(res)
 	return append(b, out...), err
 }

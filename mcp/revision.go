@@ -4,6 +4,7 @@ package mcp
 // later edition compares greater. The zero Revision is not valid.
 type Revision uint8
 
+// The revisions, by their dates.
 const (
 	R20241105 Revision = iota + 1
 	R20250326
@@ -11,8 +12,8 @@ const (
 	R20251125
 	R20260728
 
-	// Newest is the latest revision, for which features are written.
-	Newest = R20260728
+	// LatestRevision is the latest revision, for which features are written.
+	LatestRevision = R20260728
 
 	// newestLegacy is the latest revision with a handshake. initialize selects
 	// it if the client offers an unknown revision.
@@ -73,7 +74,7 @@ var editions = [...]edition{
 // ParseRevision returns the revision with a date such as "2025-11-25". It
 // returns false for any other text.
 func ParseRevision(name string) (Revision, bool) {
-	for r := R20241105; r <= Newest; r++ {
+	for r := R20241105; r <= LatestRevision; r++ {
 		if editions[r].name == name {
 			return r, true
 		}
@@ -90,29 +91,29 @@ func Revisions() []Revision {
 // the zero Revision.
 func (r Revision) String() string { return editions[r].name }
 
-// Batches reports whether several messages may arrive as one array.
-func (r Revision) Batches() bool { return editions[r].batches }
+// batches reports whether several messages may arrive as one array.
+func (r Revision) batches() bool { return editions[r].batches }
 
-// Resumable reports whether a broken event stream can be resumed.
-func (r Revision) Resumable() bool { return editions[r].resumable }
+// resumable reports whether a broken event stream can be resumed.
+func (r Revision) resumable() bool { return editions[r].resumable }
 
-// Primed reports whether an event stream begins with an event that only has an
+// primed reports whether an event stream begins with an event that only has an
 // id, so that it can be resumed even if nothing else arrives.
-func (r Revision) Primed() bool { return editions[r].primed }
+func (r Revision) primed() bool { return editions[r].primed }
 
-// VersionHeader reports whether HTTP requests name the revision in a header.
-func (r Revision) VersionHeader() bool { return editions[r].versionHeader }
+// versionHeader reports whether HTTP requests name the revision in a header.
+func (r Revision) versionHeader() bool { return editions[r].versionHeader }
 
-// RoutingHeader reports whether HTTP requests name their method in a header.
-func (r Revision) RoutingHeader() bool { return editions[r].routingHeader }
+// routingHeader reports whether HTTP requests name their method in a header.
+func (r Revision) routingHeader() bool { return editions[r].routingHeader }
 
 // Stateless reports whether each request identifies its sender, without a
 // handshake.
 func (r Revision) Stateless() bool { return editions[r].stateless }
 
-// ErrorWithoutID reports whether an error response to no particular request
+// errorWithoutID reports whether an error response to no particular request
 // omits its id. Otherwise it is null.
-func (r Revision) ErrorWithoutID() bool { return editions[r].errorWithoutID }
+func (r Revision) errorWithoutID() bool { return editions[r].errorWithoutID }
 
 func (r Revision) notFound() int               { return editions[r].notFound }
 func (r Revision) outcome() bool               { return editions[r].outcome }

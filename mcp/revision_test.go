@@ -13,8 +13,8 @@ func TestParseRevision(t *testing.T) {
 			t.Errorf("ParseRevision(%q) = %v, %v, want itself", r.String(), got, ok)
 		}
 	}
-	if last != Newest {
-		t.Errorf("Revisions() ends with %v, want %v", last, Newest)
+	if last != LatestRevision {
+		t.Errorf("Revisions() ends with %v, want %v", last, LatestRevision)
 	}
 	for _, name := range []string{"", "2026-07-29", "2025-11-25 ", "DRAFT"} {
 		if got, ok := ParseRevision(name); ok {
@@ -29,17 +29,17 @@ func TestRevision_facts(t *testing.T) {
 		if r.Stateless() == legacy {
 			t.Errorf("%v.Stateless() = %v", r, r.Stateless())
 		}
-		if r.Batches() != (r == R20250326) {
-			t.Errorf("%v.Batches() = %v", r, r.Batches())
+		if r.batches() != (r == R20250326) {
+			t.Errorf("%v.Batches() = %v", r, r.batches())
 		}
-		if r.Resumable() != (legacy && r > R20241105) {
-			t.Errorf("%v.Resumable() = %v", r, r.Resumable())
+		if r.resumable() != (legacy && r > R20241105) {
+			t.Errorf("%v.Resumable() = %v", r, r.resumable())
 		}
-		if r.VersionHeader() != (r >= R20250618) {
-			t.Errorf("%v.VersionHeader() = %v", r, r.VersionHeader())
+		if r.versionHeader() != (r >= R20250618) {
+			t.Errorf("%v.VersionHeader() = %v", r, r.versionHeader())
 		}
-		if r.RoutingHeader() == legacy {
-			t.Errorf("%v.RoutingHeader() = %v", r, r.RoutingHeader())
+		if r.routingHeader() == legacy {
+			t.Errorf("%v.RoutingHeader() = %v", r, r.routingHeader())
 		}
 		if want := map[bool]int{true: -32002, false: -32602}[legacy]; r.notFound() != want {
 			t.Errorf("%v.notFound() = %v, want %v", r, r.notFound(), want)
@@ -50,7 +50,7 @@ func TestRevision_facts(t *testing.T) {
 			first Revision
 		}{
 			{"argsAsToolError", r.argsAsToolError(), R20251125},
-			{"errorWithoutID", r.ErrorWithoutID(), R20251125},
+			{"errorWithoutID", r.errorWithoutID(), R20251125},
 			{"progressMessage", r.progressMessage(), R20250326},
 			{"completionsCapability", r.completionsCapability(), R20250326},
 			{"audio", r.audio(), R20250326},

@@ -13,6 +13,8 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp/internal/link"
+	"github.com/bossman-dev/bossman/mcp/replica"
 )
 
 // ServerOptions configures a Server. The zero value is valid.
@@ -23,24 +25,24 @@ type ServerOptions struct {
 	Logger *slog.Logger
 	// Observer is told about events that middleware cannot see.
 	Observer Observer
-	// Seal encrypts the data that clients carry for the server. Replicas must
+	// Keyring encrypts the data that clients carry for the server. Replicas must
 	// share its keys. Default: a random key, valid until the process ends.
-	Seal *Keyring
+	Keyring *replica.Keyring
 	// Tasks stores durable calls. Default: in memory.
-	Tasks TaskStore
+	Tasks replica.TaskStore
 	// Bus distributes events to the listeners of all replicas. Default: to
 	// those of this server only.
-	Bus Bus
-	// Visible hides items from some principals. Hidden items are neither listed
-	// nor found. Names are those of Remove; a resource that matches a template
-	// is also checked by its URI.
-	Visible func(ctx context.Context, p Principal, kind Kind, name string) bool
+	Bus replica.Bus
+	// Visible hides items from some requests, such as those of some principals.
+	// Hidden items are neither listed nor found. Names are those of Remove; a
+	// resource that matches a template is also checked by its URI.
+	Visible func(ctx context.Context, r *Request, kind Kind, name string) bool
 	// SeesPart reports whether a principal sees a part of a resource, and so is told
-	// of its changes; see PartUpdated. Default: everybody sees everything.
+	// of its changes; see ResourceUpdated. Default: everybody sees everything.
 	SeesPart func(ctx context.Context, p Principal, part string) bool
 	// Complete suggests values for an argument of a prompt or a resource
 	// template.
-	Complete func(ctx context.Context, c *Call, p CompleteParams) (*Completion, error)
+	Complete func(ctx context.Context, c *Call, p *CompleteParams) (*Completion, error)
 	// Extensions lists the extensions to declare, with their settings.
 	Extensions map[string]any
 	// PageSize is the number of items on one page of a list; default 200.
@@ -75,8 +77,8 @@ type Server struct {
 
 	tools     catalog[*tool]
 	prompts   catalog[*prompt]
-	resources catalog[*resource]
-	templates catalog[*resource]
+	resources catalog[*resource[Resource]]
+	templates catalog[*resource[ResourceTemplate]]
 	methods   catalog[*Method]
 	durable   *durableCalls
 
@@ -99,14 +101,14 @@ func NewServer(info Implementation, o *ServerOptions) *Server {
 	if s.log = s.o.Logger; s.log == nil {
 		s.log = slog.Default()
 	}
-	if s.o.Seal == nil {
-		s.o.Seal = randomKeyring()
+	if s.o.Keyring == nil {
+		s.o.Keyring = randomKeyring()
 	}
 	if s.o.Tasks == nil {
 		s.o.Tasks = newMemoryTasks()
 	}
 	if s.o.Bus == nil {
-		s.o.Bus = NewBus()
+		s.o.Bus = replica.NewBus()
 	}
 	if s.o.PageSize == 0 {
 		s.o.PageSize = 200
@@ -147,49 +149,60 @@ func (s *Server) HandleMethod(name string, m Method) {
 	s.methods.set(name, &m)
 }
 
-// Remove removes an item by name. The name of a resource is its URI, that of a
-// template its URI template.
-func (s *Server) Remove(kind Kind, name string) {
-	var removed bool
-	switch kind {
-	case KindTool:
-		removed = s.tools.remove(name)
-	case KindPrompt:
-		removed = s.prompts.remove(name)
-	case KindResource:
-		removed = s.resources.remove(name)
-	case KindTemplate:
-		removed = s.templates.remove(name)
-	default:
+// Remove removes items by name. The name of a resource is its URI, that of a
+// template its URI template. Unknown ones are ignored.
+func (s *Server) Remove(kind Kind, names ...string) {
+	remove := s.remover(kind)
+	if remove == nil {
 		panic("mcp: unknown kind " + string(kind))
+	}
+	removed := false
+	for _, name := range names {
+		removed = remove(name) || removed
 	}
 	if removed {
 		s.changed(kind)
 	}
 }
 
+// remover returns the function that removes an item of a kind, or nil.
+func (s *Server) remover(kind Kind) func(name string) (found bool) {
+	switch kind {
+	case KindTool:
+		return s.tools.remove
+	case KindPrompt:
+		return s.prompts.remove
+	case KindResource:
+		return s.resources.remove
+	case KindResourceTemplate:
+		return s.templates.remove
+	}
+	return nil
+}
+
 // A Kind is a kind of item that a server offers.
 type Kind string
 
+// The kinds of items.
 const (
-	KindTool     Kind = "tool"
-	KindPrompt   Kind = "prompt"
-	KindResource Kind = "resource"
-	KindTemplate Kind = "template" // a resource template
+	KindTool             Kind = "tool"
+	KindPrompt           Kind = "prompt"
+	KindResource         Kind = "resource"
+	KindResourceTemplate Kind = "template" // a resource template
 )
 
 func (s *Server) visible(ctx context.Context, r *Request, kind Kind) func(string) bool {
 	if s.o.Visible == nil {
 		return func(string) bool { return true }
 	}
-	return func(name string) bool { return s.o.Visible(ctx, r.Principal, kind, name) }
+	return func(name string) bool { return s.o.Visible(ctx, r, kind, name) }
 }
 
-// Handle handles one request for a transport that does not use Serve. The
-// caller has prepared the request; see Settle. Handle sends notifications and
+// handle handles one request for a transport that does not use Serve. The
+// caller has prepared the request. handle sends notifications and
 // requests that belong to it to out. The result is encoded for the request's
 // revision. The error is a *jsonrpc.Error or the cause that ended ctx.
-func (s *Server) Handle(ctx context.Context, r *Request, out Sink) (json.RawMessage, error) {
+func (s *Server) handle(ctx context.Context, r *Request, out link.Sink) (json.RawMessage, error) {
 	r.out, r.server = out, s
 	if r.meta == nil { // the caller did not use NewRequest
 		r.parse()
@@ -261,7 +274,7 @@ func (s *Server) dispatchCustom(ctx context.Context, r *Request) (Result, error)
 	if !ok {
 		return nil, unknownMethod(r.Method)
 	}
-	if _, declared := r.Client.Extensions[m.Extension]; m.Extension != "" && !declared {
+	if _, declared := r.Capabilities.Extensions[m.Extension]; m.Extension != "" && !declared {
 		return nil, r.capabilityError("the extension "+m.Extension, ClientCapabilities{Extensions: map[string]json.RawMessage{m.Extension: json.RawMessage("{}")}})
 	}
 	return m.Handle(ctx, r)
@@ -306,7 +319,7 @@ func (s *Server) hasResources() bool { return s.resources.everUsed() || s.templa
 // supportedVersions returns the names of all revisions, latest first.
 func supportedVersions() []string {
 	var names []string
-	for r := Newest; r >= R20241105; r-- {
+	for r := LatestRevision; r >= R20241105; r-- {
 		names = append(names, r.String())
 	}
 	return names

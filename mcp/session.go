@@ -6,7 +6,8 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/internal/rawjson"
+	"github.com/bossman-dev/bossman/mcp/internal/link"
 )
 
 // The era with a handshake: initialize negotiates the revision and the
@@ -15,14 +16,14 @@ import (
 // maxSubscriptions limits the resources that one session may subscribe to.
 const maxSubscriptions = 1000
 
-// A Session is the result of a handshake. What the client sets later is in its
+// A session is the result of a handshake. What the client sets later is in its
 // state.
-type Session struct {
+type session struct {
 	revision Revision
 	client   ClientCapabilities
 	info     Implementation
-	state    SessionState
-	alone    bool // there was no handshake: see SettleSessionless
+	state    link.SessionState
+	alone    bool // there was no handshake: see prepareSessionless
 
 	ready atomic.Bool // on a pipe: notifications/initialized was received
 }
@@ -42,13 +43,13 @@ type initializeResult struct {
 // newSession returns the session for an initialize request. If the client
 // offers an unknown revision, or one without a handshake, the session uses the
 // latest one with a handshake.
-func newSession(r *Request, state SessionState) (*Session, error) {
+func newSession(r *Request, state link.SessionState) (*session, error) {
 	var p initializeParams
-	if err := object("params", r.Params, &p); err != nil {
+	if err := object("params", r.params, &p); err != nil {
 		return nil, err
 	}
-	x := &Session{revision: newestLegacy, client: p.Capabilities, info: p.ClientInfo, state: state}
-	for name, v := range jsonrpc.Members(r.Params) {
+	x := &session{revision: newestLegacy, client: p.Capabilities, info: p.ClientInfo, state: state}
+	for name, v := range rawjson.Members(r.params) {
 		if name != "protocolVersion" {
 			continue
 		}
@@ -65,18 +66,23 @@ func newSession(r *Request, state SessionState) (*Session, error) {
 }
 
 // Revision returns the negotiated revision.
-func (x *Session) Revision() Revision { return x.revision }
+func (x *session) Revision() Revision { return x.revision }
 
-// Settle prepares a request of the session. level is the level that the client
-// has set, or zero.
-func (x *Session) Settle(r *Request, level LogLevel) {
-	r.Revision, r.Client = x.revision, x.client
+// Prepare prepares a request of the session. level is the name of the log level
+// that the client has set, or "".
+func (x *session) Prepare(r *Request, level string) {
+	l, _ := parseLogLevel(level)
+	x.settle(r, l)
+}
+
+func (x *session) settle(r *Request, level logLevel) {
+	r.Revision, r.Capabilities = x.revision, x.client
 	r.session = x
-	r.LogLevel = cmp.Or(level, LogInfo)
+	r.logLevel = cmp.Or(level, logInfo)
 }
 
 // update handles a request that changes the session's state.
-func (x *Session) update(ctx context.Context, server *Server, r *Request) (Result, error) {
+func (x *session) update(ctx context.Context, server *Server, r *Request) (Result, error) {
 	switch r.Method {
 	case "logging/setLevel":
 		return x.setLevel(ctx, r)
@@ -87,19 +93,18 @@ func (x *Session) update(ctx context.Context, server *Server, r *Request) (Resul
 	}
 }
 
-func (x *Session) setLevel(ctx context.Context, r *Request) (Result, error) {
+func (x *session) setLevel(ctx context.Context, r *Request) (Result, error) {
 	name, err := text("level", r.param("level"))
 	if err != nil {
 		return nil, err
 	}
-	level, ok := ParseLogLevel(name)
-	if !ok {
+	if _, ok := parseLogLevel(name); !ok {
 		return nil, invalid("unknown log level %q", name)
 	}
-	return nil, x.state.SetLevel(ctx, level)
+	return nil, x.state.SetLogLevel(ctx, name)
 }
 
-func (x *Session) subscribe(ctx context.Context, server *Server, r *Request, on bool) (Result, error) {
+func (x *session) subscribe(ctx context.Context, server *Server, r *Request, on bool) (Result, error) {
 	if !server.hasResources() {
 		return nil, unknownMethod(r.Method)
 	}
@@ -107,26 +112,26 @@ func (x *Session) subscribe(ctx context.Context, server *Server, r *Request, on 
 	if err != nil {
 		return nil, err
 	}
-	if res, _ := server.findResource(ctx, r, uri); on && res == nil {
+	if res := server.findResource(ctx, r, uri); on && res == nil {
 		return nil, resourceNotFound(r, uri)
 	}
-	err = x.state.Watch(ctx, uri, on, maxSubscriptions)
-	if errors.Is(err, ErrTooMany) {
+	err = x.state.Subscribe(ctx, uri, on, maxSubscriptions)
+	if errors.Is(err, link.ErrTooManySubscriptions) {
 		return nil, invalid("more than %d subscriptions", maxSubscriptions)
 	}
 	return nil, err
 }
 
 // wants reports whether the client is notified of an event.
-func (x *Session) wants(e Event) bool {
+func (x *session) wants(e Event) bool {
 	switch e.Kind {
 	case EventTools, EventPrompts, EventResources:
 		return true
 	case EventResource:
-		return x.state.Watching(e.Name)
-	case EventPart:
+		return x.state.Subscribed(e.Name)
+	case eventPart:
 		uri, _ := e.part()
-		return x.state.Watching(uri)
+		return x.state.Subscribed(uri)
 	}
 	return false
 }

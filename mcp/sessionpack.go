@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/bossman-dev/bossman/mcp/internal/link"
 )
 
 // Client capabilities in a packed session, one bit each.
@@ -32,7 +34,7 @@ const (
 // capabilities of the protocol, the beginning of the client's name and version,
 // and the extensions. If the extensions take too much space, their settings are
 // dropped, and then the last extensions.
-func (x *Session) AppendBinary(b []byte) ([]byte, error) {
+func (x *session) AppendBinary(b []byte) ([]byte, error) {
 	c := &x.client
 	var can uint16
 	set := func(bit uint16, on bool) {
@@ -87,13 +89,13 @@ func packExtensions(all map[string]json.RawMessage) ([]byte, error) {
 
 var errBadPacking = errors.New("mcp: not a packed session")
 
-// OpenSession unpacks a session packed by AppendBinary. state holds what the
+// openSession unpacks a session packed by AppendBinary. state holds what the
 // client has set since.
-func OpenSession(packed []byte, state SessionState) (*Session, error) {
+func openSession(packed []byte, state link.SessionState) (*session, error) {
 	if len(packed) < 3 {
 		return nil, errBadPacking
 	}
-	x := &Session{revision: Revision(packed[0]), state: state}
+	x := &session{revision: Revision(packed[0]), state: state}
 	if x.revision < R20241105 || x.revision > newestLegacy {
 		return nil, errBadPacking
 	}

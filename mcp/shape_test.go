@@ -90,7 +90,7 @@ func TestShapeTool(t *testing.T) {
 		if tt.out != "" {
 			tool.OutputSchema = json.RawMessage(tt.out)
 		}
-		if got := shapeTool(tool, Newest); got != tool {
+		if got := shapeTool(tool, LatestRevision); got != tool {
 			t.Errorf("shapeTool(%s, %s) for the newest = %+v, want itself", tt.in, tt.out, got)
 		}
 		got := shapeTool(tool, newestLegacy)

@@ -5,18 +5,19 @@ import "encoding/json"
 // The stateless era: each request states its sender, revision and capabilities
 // in its _meta, and nothing is kept between requests.
 
-// Settle prepares a request of the stateless era from its _meta, and checks
-// that the headers match it. Headers may be nil. The error is a *jsonrpc.Error.
-func (s *Server) Settle(r *Request, h Headers) error {
-	if len(r.Params) > 0 && r.Params[0] != '{' {
+// prepare prepares a request of the stateless era from its _meta, and checks
+// that its headers, if it has any, match it. The error is a *jsonrpc.Error.
+func (s *Server) prepare(r *Request) error {
+	h := r.headers()
+	if len(r.params) > 0 && r.params[0] != '{' {
 		return invalid("params must be an object")
 	}
 	m := r.meta
-	version, err := text("_meta "+metaVersion, m.version)
+	version, err := text("_meta "+metaVersion, m.part(m.version))
 	if err != nil {
 		return err
 	}
-	if r.Client, err = s.readCapabilities(m.capabilities); err != nil {
+	if r.Capabilities, err = s.readCapabilities(m.part(m.capabilities)); err != nil {
 		return err
 	}
 	if h != nil {
@@ -26,21 +27,21 @@ func (s *Server) Settle(r *Request, h Headers) error {
 	}
 	rev, ok := ParseRevision(version)
 	if !ok || !rev.Stateless() {
-		return UnsupportedVersion(version)
+		return unsupportedVersion(version)
 	}
 	r.Revision = rev
-	if h != nil && rev.RoutingHeader() {
+	if h != nil && rev.routingHeader() {
 		if err := checkRouting(h, r); err != nil {
 			return err
 		}
-		m.headers = h
+		m.checkHeaders = true
 	}
-	if m.logLevel != nil {
-		name, err := text("_meta "+metaLogLevel, m.logLevel)
+	if raw := m.part(m.logLevel); raw != nil {
+		name, err := text("_meta "+metaLogLevel, raw)
 		if err != nil {
 			return err
 		}
-		if r.LogLevel, ok = ParseLogLevel(name); !ok {
+		if r.logLevel, ok = parseLogLevel(name); !ok {
 			return invalid("unknown log level %q", name)
 		}
 	}
@@ -78,7 +79,7 @@ type discoverResult struct {
 func (s *Server) discover() Result {
 	return discoverResult{
 		SupportedVersions: supportedVersions(),
-		Capabilities:      s.capabilities(Newest),
+		Capabilities:      s.capabilities(LatestRevision),
 		Instructions:      s.o.Instructions,
 		TTL:               s.o.ListTTL.Milliseconds(),
 		CacheScope:        "public",

@@ -15,17 +15,19 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/proc"
 )
 
-// A Child is a running Command, as a transport. The caller must close it.
-type Child struct {
+// A child is a running Command, as a transport. The caller must close it.
+type child struct {
 	jsonrpc.Transport
 	command *Command
 	cmd     *exec.Cmd
 	log     *slog.Logger
+	redact  redactor
 	stdout  *quietReader
 	exited  chan struct{} // closed when the process has exited
 	hushed  chan struct{} // closed when all of standard error was read
@@ -38,18 +40,48 @@ type Child struct {
 	tail []string // last lines of standard error
 }
 
-// Start starts the child, in a process group of its own. It has three open files, its
-// standard streams: also those that this process inherited, or opened without
+// newCmd returns the process to start. It has three open files, its standard
+// streams: also those that this process inherited, or opened without
 // close-on-exec, are closed in the child. In this process they stay as they are.
-func (c *Command) Start() (*Child, error) {
+// A Cmd of the program may have more.
+func (c *Command) newCmd() (*exec.Cmd, error) {
+	if c.Cmd != nil {
+		if c.Cmd.Process != nil || c.Cmd.Stdin != nil || c.Cmd.Stdout != nil {
+			return nil, errors.New("mcp: Command.Cmd was started, or has Stdin or Stdout")
+		}
+		cmd := *c.Cmd          // it can be started once only
+		if cmd.Cancel != nil { // the one of exec.CommandContext kills the process of c.Cmd
+			cmd.Cancel = func() error { return cmd.Process.Kill() }
+		}
+		cmd.SysProcAttr = ownGroup(cmd.SysProcAttr)
+		if len(cmd.ExtraFiles) == 0 {
+			proc.CloseInherited(&cmd)
+		}
+		return &cmd, nil
+	}
 	if len(c.Args) == 0 {
 		return nil, errors.New("mcp: no command to start")
 	}
-	env := slices.Concat(Environment(), c.Env)
+	env := slices.Concat(DefaultEnv(), c.Env)
 	program, err := find(c.Args[0], env)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Args[0], err)
 	}
+	cmd := exec.Command(program, c.Args[1:]...)
+	cmd.Args[0] = c.Args[0]
+	cmd.Dir, cmd.Env = c.Dir, env
+	cmd.SysProcAttr = ownGroup(nil)
+	proc.CloseInherited(cmd)
+	return cmd, nil
+}
+
+// start starts the child, in a process group of its own.
+func (c *Command) start(redact redactor) (*child, error) {
+	cmd, err := c.newCmd()
+	if err != nil {
+		return nil, err
+	}
+	program := c.program()
 	var files [6]*os.File // for each stream, the child's end and ours
 	closeAll := func(n int) {
 		for i := n; i < len(files); i += 2 {
@@ -63,24 +95,22 @@ func (c *Command) Start() (*Child, error) {
 		if err != nil {
 			closeAll(0)
 			closeAll(1)
-			return nil, fmt.Errorf("start %s: %w", c.Args[0], err)
+			return nil, fmt.Errorf("start %s: %w", program, err)
 		}
 		if files[i], files[i+1] = w, r; i == 0 {
 			files[i], files[i+1] = r, w
 		}
 	}
-	child := &Child{command: c, stdout: &quietReader{f: files[3]}, log: c.Logger}
+	child := &child{command: c, cmd: cmd, redact: redact, stdout: &quietReader{f: files[3]}, log: c.Logger}
 	child.exited, child.hushed = make(chan struct{}), make(chan struct{})
 	if child.log == nil {
 		child.log = slog.Default()
 	}
-	child.log = child.log.With("command", c.Args[0])
-	child.cmd = exec.Command(program, c.Args[1:]...)
-	child.cmd.Args[0] = c.Args[0]
-	child.cmd.Dir, child.cmd.Env = c.Dir, env
-	child.cmd.Stdin, child.cmd.Stdout, child.cmd.Stderr = files[0], files[2], files[4]
-	proc.CloseInherited(child.cmd)
-	child.cmd.SysProcAttr = ownGroup()
+	child.log = child.log.With("command", program)
+	cmd.Stdin, cmd.Stdout = files[0], files[2]
+	if cmd.Stderr == nil {
+		cmd.Stderr = files[4]
+	}
 
 	started := make(chan error, 1)
 	child.wg.Go(func() { child.run(started) })
@@ -89,13 +119,13 @@ func (c *Command) Start() (*Child, error) {
 	if err != nil {
 		closeAll(1)
 		child.wg.Wait()
-		return nil, fmt.Errorf("start %s: %w", c.Args[0], err)
+		return nil, fmt.Errorf("start %s: %w", program, err)
+	}
+	if c.OnStart != nil {
+		c.OnStart(cmd.Process)
 	}
 	child.wg.Go(func() { child.listen(files[5]) })
-	limits := c.Limits
-	limits.Bytes = cmp.Or(limits.Bytes, 16<<20)
-	limits.Nodes = cmp.Or(limits.Nodes, 1_000_000)
-	child.Transport = jsonrpc.Lines(child.stdout, files[1], limits)
+	child.Transport = jsonrpc.Lines(child.stdout, files[1], stdioLimits(c.Limits))
 	return child, nil
 }
 
@@ -125,7 +155,7 @@ func find(program string, env []string) (string, error) {
 
 // run starts the process and waits for it. On Linux the kernel kills a child
 // when the thread that started it exits, so run keeps the thread.
-func (c *Child) run(started chan<- error) {
+func (c *child) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	err := c.cmd.Start()
@@ -141,14 +171,11 @@ func (c *Child) run(started chan<- error) {
 }
 
 // Name identifies the server, for the cache of eras.
-func (c *Child) Name() string { return c.command.name() }
-
-// PID returns the process id, which is also that of its process group.
-func (c *Child) PID() int { return c.cmd.Process.Pid }
+func (c *child) Name() string { return c.command.name() }
 
 // Close ends the child and everything it started: it closes the child's input,
 // then sends SIGTERM, then SIGKILL, with the grace period in between.
-func (c *Child) Close() error {
+func (c *child) Close() error {
 	c.once.Do(func() {
 		_ = c.Transport.Close() // its standard input
 		c.wg.Go(c.stdout.drain)
@@ -159,12 +186,12 @@ func (c *Child) Close() error {
 	return c.failed
 }
 
-func (c *Child) stop() error {
+func (c *child) stop() error {
 	grace := cmp.Or(c.command.Grace, 2*time.Second)
 	if c.left(grace) {
 		return nil
 	}
-	c.log.Debug("child does not exit", "pid", c.PID())
+	c.log.Debug("child does not exit", "pid", c.cmd.Process.Pid)
 	c.told.Store(true)
 	tell(c.cmd.Process)
 	if c.left(grace) {
@@ -176,12 +203,12 @@ func (c *Child) stop() error {
 		return nil
 	case <-time.After(5 * time.Second):
 	}
-	return fmt.Errorf("mcp: process %d does not exit", c.PID())
+	return fmt.Errorf("mcp: process %d does not exit", c.cmd.Process.Pid)
 }
 
 // left waits for the process and its group to exit, and reports whether they
 // did.
-func (c *Child) left(within time.Duration) bool {
+func (c *child) left(within time.Duration) bool {
 	limit := time.NewTimer(within)
 	defer limit.Stop()
 	select {
@@ -202,13 +229,14 @@ func (c *Child) left(within time.Duration) bool {
 }
 
 const (
-	maxErrLine = 4 << 10 // longer lines of standard error are split
-	maxErrRate = 200     // lines per second; more are dropped and counted
-	keptErr    = 5       // lines shown if the child fails
+	maxErrLine = 4 << 10  // longer lines of standard error are split
+	maxErrRead = 64 << 10 // what is redacted at once
+	maxErrRate = 200      // lines per second; more are dropped and counted
+	keptErr    = 5        // lines shown if the child fails
 )
 
 // listen logs the child's standard error.
-func (c *Child) listen(f *os.File) {
+func (c *child) listen(f *os.File) {
 	// Processes that outlive the child may hold the other end open.
 	c.wg.Go(func() {
 		<-c.exited
@@ -216,7 +244,7 @@ func (c *Child) listen(f *os.File) {
 	})
 	defer close(c.hushed)
 	defer f.Close()
-	buf := make([]byte, 0, maxErrLine)
+	buf := make([]byte, 0, maxErrRead)
 	second, lines, dropped := time.Now(), 0, 0
 	for {
 		n, err := f.Read(buf[len(buf):cap(buf)])
@@ -249,15 +277,27 @@ func (c *Child) listen(f *os.File) {
 	}
 }
 
-func (c *Child) said(line string) {
-	if line == "" {
-		return
+// said takes a line of the child's standard error.
+func (c *child) said(line string) {
+	if c.redact != nil {
+		line = c.redact(line)
 	}
-	c.log.Info("child", "stderr", line)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.tail = append(c.tail, line)
-	c.tail = c.tail[max(0, len(c.tail)-keptErr):]
+	for line != "" {
+		n := min(len(line), maxErrLine)
+		for cut := n; n < len(line) && cut > n-utf8.UTFMax; cut-- { // between two characters, if there are any
+			if utf8.RuneStart(line[cut]) {
+				n = cut
+				break
+			}
+		}
+		part := line[:n]
+		line = line[n:]
+		c.log.Info("child", "stderr", part)
+		c.mu.Lock()
+		c.tail = append(c.tail, part)
+		c.tail = c.tail[max(0, len(c.tail)-keptErr):]
+		c.mu.Unlock()
+	}
 }
 
 // A quietReader is a pipe from a child. After Close its output is ignored, but

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"strings"
 	"time"
 
@@ -17,22 +18,45 @@ import (
 // standard streams.
 type Command struct {
 	Args []string // the program and its arguments; no shell is involved
-	Env  []string // "NAME=value"; the child sees only these and Environment; the program is looked up in their PATH
+	Env  []string // "NAME=value"; the child sees only these and DefaultEnv; the program is looked up in their PATH
 	Dir  string   // working directory; default: the current one
+	// Cmd, if not nil, is started in place of Args, Env and Dir. It must not have
+	// been started, and must not have Stdin or Stdout set. It is copied each time
+	// the child is started. Its Env is used as it is: if that is nil, the child
+	// gets the whole environment of this process. Its group is its own, unless
+	// SysProcAttr starts a session. If it has a context, the process is killed when
+	// that is done; Cancel is not called. What it writes to its Stderr, if that is set,
+	// is neither logged nor in an ExitError.
+	Cmd *exec.Cmd
+	// Restart says whether a child that exits is started again. The zero value
+	// means never.
+	Restart RestartPolicy
+	// OnStart is called with each process that was started, before it is sent
+	// anything.
+	OnStart func(p *os.Process)
 
 	// Logger receives the child's standard error. Default: slog.Default().
 	Logger *slog.Logger
 	// Limits bounds one message from the child; default 16 MiB and a million
 	// values.
 	Limits jsonrpc.Limits
-	// Handshake limits how long connecting may take if the context has no
+	// StartTimeout limits how long connecting may take if the context has no
 	// deadline; default one minute, because some servers are downloaded first.
-	Handshake time.Duration
+	StartTimeout time.Duration
 	// Grace is how long the child may take to exit after its input is closed,
 	// and again after SIGTERM; default 2 s. Most servers exit at once. Those
 	// that do not notice the end of their input, such as Node servers with a
 	// running timer, take all of it.
 	Grace time.Duration
+}
+
+// A RestartPolicy says how often a child that exits is started again. Requests in
+// flight when it exits fail with an ExitError. Those sent before it is connected
+// again wait.
+type RestartPolicy struct {
+	Max     int           // limit of restarts within Window; then the connection is closed
+	Window  time.Duration // default one minute
+	Backoff time.Duration // before the first restart, doubled for each other in Window; default 1 s
 }
 
 // inherited lists the variables that a child needs. Others are not passed on,
@@ -43,10 +67,10 @@ var inherited = []string{
 	"SYSTEMROOT", "SYSTEMDRIVE", "TEMP", "TMP", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "PATHEXT", "COMSPEC", // Windows
 }
 
-// Environment returns the part of this process's environment that every child
+// DefaultEnv returns the part of this process's environment that every child
 // gets: where to find programs, the user's directories and temporary files, and the
 // language.
-func Environment() []string {
+func DefaultEnv() []string {
 	var env []string
 	for _, name := range inherited {
 		if v, ok := os.LookupEnv(name); ok {
@@ -73,9 +97,6 @@ func (c *Command) Connect(ctx context.Context, o *ClientOptions) (*Client, error
 	if o != nil {
 		options = *o
 	}
-	if options.Eras == nil {
-		options.Eras = &defaultEras
-	}
 	if options.Logger == nil {
 		options.Logger = c.Logger
 	}
@@ -84,18 +105,18 @@ func (c *Command) Connect(ctx context.Context, o *ClientOptions) (*Client, error
 	}
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, cmp.Or(c.Handshake, time.Minute), ErrTimeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, cmp.Or(c.StartTimeout, time.Minute), ErrTimeout)
 		defer cancel()
 	}
 	client, err := c.connect(ctx, &options, options.Revision == 0)
-	if err == nil || options.Revision != 0 || ctx.Err() != nil || options.Eras.isLegacy(c.name()) ||
+	if err == nil || options.Revision != 0 || ctx.Err() != nil || knownEras.isLegacy(c.name()) ||
 		!errors.Is(err, jsonrpc.ErrClosed) && !errors.Is(err, context.DeadlineExceeded) {
 		return client, err
 	}
-	options.Eras.set(c.name(), true)
+	knownEras.set(c.name(), true)
 	client, again := c.connect(ctx, &options, false)
 	if again != nil {
-		options.Eras.set(c.name(), false)
+		knownEras.set(c.name(), false)
 		return nil, errors.Join(err, again)
 	}
 	return client, nil
@@ -104,7 +125,7 @@ func (c *Command) Connect(ctx context.Context, o *ClientOptions) (*Client, error
 // connect starts the child. If first is set, it leaves time for a second
 // attempt.
 func (c *Command) connect(ctx context.Context, o *ClientOptions, first bool) (*Client, error) {
-	child, err := c.Start()
+	child, err := c.start(o.Redact)
 	if err != nil {
 		return nil, err
 	}
@@ -115,9 +136,27 @@ func (c *Command) connect(ctx context.Context, o *ClientOptions, first bool) (*C
 	}
 	client, err := Connect(ctx, child, o)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.Args[0], child.explain(err))
+		return nil, fmt.Errorf("%s: %w", c.program(), child.explain(err))
+	}
+	if c.Restart.Max > 0 {
+		client.restartWith(new(*c))
 	}
 	return client, nil
 }
 
-func (c *Command) name() string { return c.Dir + "$ " + strings.Join(c.Args, " ") }
+// name identifies the server, for the cache of eras.
+func (c *Command) name() string {
+	dir, env, args := c.Dir, c.Env, c.Args
+	if c.Cmd != nil {
+		dir, env, args = c.Cmd.Dir, c.Cmd.Env, c.Cmd.Args
+	}
+	return dir + "\n" + strings.Join(env, "\n") + "$ " + strings.Join(args, " ")
+}
+
+// program returns the name of the program, for people.
+func (c *Command) program() string {
+	if c.Cmd != nil {
+		return c.Cmd.Path
+	}
+	return c.Args[0]
+}

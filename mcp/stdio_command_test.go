@@ -71,6 +71,10 @@ func mortal() {
 		os.Exit(3)
 		return "", nil
 	})
+	mcp.AddTool(s, mcp.Tool{Name: "pid", Description: "Say which process this is."}, func(context.Context, *mcp.Call, struct{}) (int, error) {
+		return os.Getpid(), nil
+	})
+	s.AddResource(mcp.Resource{URI: "a://b", Name: "b"}, func(context.Context, *mcp.Call) (*mcp.ResourceResult, error) { return nil, nil })
 	_ = s.Serve(context.Background(), jsonrpc.Lines(os.Stdin, os.Stdout, jsonrpc.Limits{}))
 }
 
@@ -190,12 +194,11 @@ func inheritable() ([]string, error) {
 func parent() {
 	for _, mode := range []string{"look", "silent"} {
 		c := &mcp.Command{Args: []string{os.Args[0]}, Env: []string{"BOSSMAN_TEST_STDIO=" + mode}}
-		child, err := c.Start()
-		if err != nil {
+		c.OnStart = func(p *os.Process) { fmt.Println(p.Pid) }
+		if _, err := c.StartChild(); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
-		fmt.Println(child.PID())
 	}
 	select {}
 }
@@ -230,7 +233,7 @@ func TestChild_transport(t *testing.T) {
 		c := self("relay")
 		c.Env = append(c.Env, "RELAY="+name)
 		c.Limits = jsonrpc.Limits{Bytes: 1 << 20, Nodes: 100_000}
-		child, err := c.Start()
+		child, err := c.StartChild()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +269,7 @@ func start(t *testing.T, c *mcp.Command, o mcp.ClientOptions) *mcp.Client {
 // Lines on standard output that are no messages are dropped and counted.
 func TestCommand_noisy(t *testing.T) {
 	c := start(t, self("noisy"), mcp.ClientOptions{})
-	if got, err := mcp.CallAs[string](t.Context(), c, "hi", nil); err != nil || got != "hi" || c.Refused() != 5 {
+	if got, err := mcp.CallAs[string](t.Context(), c, "hi", nil, nil); err != nil || got != "hi" || c.Refused() != 5 {
 		t.Errorf("CallAs = %q, %v with %d refused, want hi with 5", got, err, c.Refused())
 	}
 }
@@ -296,7 +299,7 @@ func TestCommand_onlyNoise(t *testing.T) {
 		if err := c.Health(); (err != nil) != x.sick {
 			t.Errorf("after %d lines: Health = %v", x.lines, err)
 		}
-		if got, err := mcp.CallAs[string](t.Context(), c, "hi", nil); err != nil || got != "hi" || c.Health() != nil {
+		if got, err := mcp.CallAs[string](t.Context(), c, "hi", nil, nil); err != nil || got != "hi" || c.Health() != nil {
 			t.Errorf("hi = %q, %v with health %v", got, err, c.Health())
 		}
 	}
@@ -308,16 +311,11 @@ func TestCommand_onlyNoise(t *testing.T) {
 // Whoever calls a child that has ended is told so, and why: the call in which it
 // happened, and every one after it.
 func TestCommand_ends(t *testing.T) {
-	all := mcp.StartServers(t.Context(), map[string]mcp.ServerConfig{"m": {Command: self("mortal"), Options: quiet(mcp.ClientOptions{})}})
-	defer all.Close()
-	c := all.Client("m")
-	if c == nil || c.Health() != nil {
-		t.Fatalf("errors %v", all.Errors())
-	}
+	c := start(t, self("mortal"), mcp.ClientOptions{})
 	for i := range 3 {
-		_, err := all.Call(t.Context(), "m", "die", nil, nil)
+		_, err := c.Call(t.Context(), "die", nil, nil)
 		text := fmt.Sprint(err)
-		if !errors.Is(err, jsonrpc.ErrClosed) || !strings.Contains(text, "server m: call tool die") ||
+		if !errors.Is(err, jsonrpc.ErrClosed) || !strings.Contains(text, "call tool die") ||
 			!strings.Contains(text, "the process ended with exit status 3") || !strings.Contains(text, "out of cheese") || strings.Contains(text, "\n") {
 			t.Errorf("Call %d = %v, want that it ended, how, and what it said", i, err)
 		}
@@ -330,7 +328,7 @@ func TestCommand_ends(t *testing.T) {
 	if err := c.Health(); err == nil || !strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("Health = %v", err)
 	}
-	for _, err := range c.Listen(t.Context(), mcp.Filter{Tools: true}) {
+	for _, err := range c.Listen(t.Context(), mcp.EventFilter{Tools: true}) {
 		if err == nil || !strings.Contains(err.Error(), "exit status 3") {
 			t.Errorf("Listen = %v", err)
 		}
@@ -413,7 +411,7 @@ func TestCommand_surroundings(t *testing.T) {
 	}
 	defer f.Close()
 	c := start(t, self("look"), mcp.ClientOptions{})
-	env, err := mcp.CallAs[[]string](t.Context(), c, "env", nil)
+	env, err := mcp.CallAs[[]string](t.Context(), c, "env", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -426,7 +424,7 @@ func TestCommand_surroundings(t *testing.T) {
 	if _, err := os.Stat("/proc/self/fd"); err != nil {
 		return
 	}
-	files, err := mcp.CallAs[[]string](t.Context(), c, "files", nil)
+	files, err := mcp.CallAs[[]string](t.Context(), c, "files", nil, nil)
 	if err != nil || strings.Join(files, " ") != "pipe pipe pipe" {
 		t.Errorf("the child has open %v, %v; want three pipes", files, err)
 	}
@@ -445,8 +443,8 @@ func TestCommand_path(t *testing.T) {
 	// Not where we happen to be.
 	t.Chdir(dir)
 	c.Env = append(c.Env, "PATH=.")
-	if _, err := c.Start(); !errors.Is(err, exec.ErrNotFound) {
-		t.Errorf("Start = %v, want ErrNotFound", err)
+	if _, err := c.StartChild(); !errors.Is(err, exec.ErrNotFound) {
+		t.Errorf("StartChild = %v, want ErrNotFound", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -459,19 +457,18 @@ func TestCommand_path(t *testing.T) {
 // Close ends the whole group, whatever it takes.
 func TestCommand_stubborn(t *testing.T) {
 	t.Parallel()
-	child, err := self("stubborn").Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := mcp.Connect(t.Context(), child, quiet(mcp.ClientOptions{}))
+	group := 0
+	command := self("stubborn")
+	command.OnStart = func(p *os.Process) { group = p.Pid }
+	c, err := command.Connect(t.Context(), quiet(mcp.ClientOptions{}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	if err := c.Close(); err != nil || time.Since(start) > 3*time.Second {
+	if err := c.Close(); err != nil || time.Since(start) > 10*time.Second {
 		t.Errorf("Close = %v after %v", err, time.Since(start))
 	}
-	expectGone(t, child.PID())
+	expectGone(t, group)
 }
 
 // expectGone fails the test if anything is left of a process group. What is dead
@@ -507,19 +504,20 @@ func alive(group int) (left []string) {
 func TestCommand_startedAgain(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"dies", "wedges"} {
-		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second)
-		o := quiet(mcp.ClientOptions{Probe: 200 * time.Millisecond})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		o := quiet(mcp.ClientOptions{ProbeTimeout: 200 * time.Millisecond})
 		for i := range 2 {
-			began := time.Now()
-			c, err := self(mode).Connect(ctx, o)
+			starts, command := 0, self(mode)
+			command.OnStart = func(*os.Process) { starts++ }
+			c, err := command.Connect(ctx, o)
 			if err != nil {
 				t.Fatalf("%s: %v", mode, err)
 			}
 			if c.Revision() != mcp.R20250326 {
 				t.Errorf("%s: speaks %s", mode, c.Revision())
 			}
-			if took := time.Since(began); i == 1 && took > 4*time.Second {
-				t.Errorf("%s: the second time took %v: it was not remembered", mode, took)
+			if i == 1 && starts != 1 {
+				t.Errorf("%s: the second connection started it %d times: what it speaks was not remembered", mode, starts)
 			}
 			_ = c.Close()
 		}
@@ -537,13 +535,13 @@ func TestCommand_doesNotBegin(t *testing.T) {
 		t.Errorf("Start = %v, want ErrNotExist", err)
 	}
 	c := self("silent")
-	c.Handshake = time.Second
+	c.StartTimeout = time.Second
 	began := time.Now()
-	if _, err := c.Connect(t.Context(), quiet(mcp.ClientOptions{Probe: 100 * time.Millisecond})); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 4*time.Second {
+	if _, err := c.Connect(t.Context(), quiet(mcp.ClientOptions{ProbeTimeout: 100 * time.Millisecond})); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 10*time.Second {
 		t.Errorf("Connect = %v after %v, want the deadline", err, time.Since(began))
 	}
-	if _, err := (&mcp.Command{}).Start(); err == nil {
-		t.Error("Start of nothing = nil")
+	if _, err := (&mcp.Command{}).Connect(t.Context(), nil); err == nil {
+		t.Error("Connect to nothing = nil")
 	}
 }
 

@@ -41,7 +41,7 @@ const lastWordsWithin = time.Second
 
 // explain adds to an error what happened to the child. It waits briefly for the
 // child to exit.
-func (c *Child) explain(err error) *ExitError {
+func (c *child) explain(err error) *ExitError {
 	ctx, cancel := context.WithTimeout(context.Background(), lastWordsWithin)
 	defer cancel()
 	for _, done := range []chan struct{}{c.exited, c.hushed} {

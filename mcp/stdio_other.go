@@ -10,7 +10,7 @@ import (
 func ownStdout() *os.File { return os.Stdout }
 
 // ownGroup is for systems with process groups.
-func ownGroup() *syscall.SysProcAttr { return nil }
+func ownGroup(given *syscall.SysProcAttr) *syscall.SysProcAttr { return given }
 
 // tell is for systems with signals.
 func tell(*os.Process) {}

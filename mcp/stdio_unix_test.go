@@ -40,7 +40,7 @@ func TestCommand_descriptors(t *testing.T) {
 		t.Fatalf("this process has open %v, %v", before, err)
 	}
 	c := start(t, self("look"), mcp.ClientOptions{})
-	files, err := mcp.CallAs[[]string](t.Context(), c, "files", nil)
+	files, err := mcp.CallAs[[]string](t.Context(), c, "files", nil, nil)
 	if err != nil || strings.Join(files, " ") != "pipe pipe pipe" {
 		t.Errorf("the child has open %v, %v; want three pipes", files, err)
 	}

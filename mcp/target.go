@@ -1,10 +1,6 @@
 package mcp
 
-import (
-	"encoding/json"
-
-	"github.com/bossman-dev/bossman/jsonrpc"
-)
+import "github.com/bossman-dev/bossman/internal/rawjson"
 
 // A Target identifies what a request is about, using only names that the server
 // defines. So it is safe as a metric label: the number of targets is bounded.
@@ -38,32 +34,20 @@ func (r *Request) Target() Target {
 	t := Target{Method: r.Method}
 	switch r.Method {
 	case "tools/call":
-		if x, ok := lookup(&s.tools, r.fields.name); ok {
+		if x, ok := s.tools.get(r.name); ok {
 			t.Kind, t.Name = KindTool, x.Name
 			t.Writes = x.Annotations == nil || !x.Annotations.ReadOnlyHint
 		}
 	case "prompts/get":
-		if x, ok := lookup(&s.prompts, r.fields.name); ok {
+		if x, ok := s.prompts.get(r.name); ok {
 			t.Kind, t.Name = KindPrompt, x.Name
 		}
 	case "resources/read", "resources/subscribe", "resources/unsubscribe":
-		t.Kind, t.Name = s.resourceOf(jsonrpc.Text(r.param("uri")))
+		t.Kind, t.Name = s.resourceOf(rawjson.Text(r.param("uri")))
 	case "tasks/update", "tasks/cancel":
 		t.Writes = true
 	}
 	return t
-}
-
-// lookup finds an item by its JSON-encoded name without allocating.
-func lookup[T any](c *catalog[T], name json.RawMessage) (item T, ok bool) {
-	if len(name) < 2 || name[0] != '"' {
-		return item, false
-	}
-	item, ok = c.snapshot().items[string(name[1:len(name)-1])]
-	if !ok {
-		item, ok = c.get(jsonrpc.Text(name)) // the name may contain escapes
-	}
-	return item, ok
 }
 
 // resourceOf returns the registered resource or the template that matches a
@@ -75,7 +59,7 @@ func (s *Server) resourceOf(uri string) (Kind, string) {
 	snapshot := s.templates.snapshot()
 	for _, name := range snapshot.names {
 		if _, ok := snapshot.items[name].template.match(uri); ok {
-			return KindTemplate, name
+			return KindResourceTemplate, name
 		}
 	}
 	return "", ""

@@ -2,131 +2,89 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"sync"
 	"time"
 
-	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp/replica"
 )
 
-// States of a DurableCall.
-const (
-	CallWorking   = "working"
-	CallWaiting   = "input_required"
-	CallCompleted = "completed"
-	CallFailed    = "failed"
-	CallCancelled = "cancelled"
-)
-
-// A DurableCall is the stored record of a durable call.
-type DurableCall struct {
-	ID       string
-	Owner    string // see Principal.Holder
-	Status   string
-	Message  string
-	Created  time.Time
-	Updated  time.Time
-	Life     time.Duration              // the record may be deleted when it has passed since Created
-	Result   json.RawMessage            // when completed
-	Error    *jsonrpc.Error             // when failed
-	Requests map[string]json.RawMessage // questions without an answer
-	Answers  map[string]json.RawMessage // answers that the runner has not yet taken
-	Cancel   bool                       // the client asked to cancel the call
-
-	// RunnerUntil is when the process that runs the call is considered dead,
-	// unless it renews its lease before.
-	RunnerUntil time.Time
+func isDone(d *replica.TaskRecord) bool {
+	return d.Status == replica.TaskCompleted || d.Status == replica.TaskFailed || d.Status == replica.TaskCancelled
 }
 
-func (d *DurableCall) done() bool {
-	return d.Status == CallCompleted || d.Status == CallFailed || d.Status == CallCancelled
-}
-
-// detail returns the task as shown to clients.
-func (d *DurableCall) detail() map[string]any {
+// taskDetail returns the task as shown to clients.
+func taskDetail(d *replica.TaskRecord) map[string]any {
 	m := map[string]any{
 		"taskId":         d.ID,
 		"status":         d.Status,
 		"createdAt":      d.Created.UTC().Format(time.RFC3339Nano),
 		"lastUpdatedAt":  d.Updated.UTC().Format(time.RFC3339Nano),
-		"ttlMs":          d.Life.Milliseconds(),
+		"ttlMs":          d.TTL.Milliseconds(),
 		"pollIntervalMs": pollInterval.Milliseconds(),
 	}
 	if d.Message != "" {
 		m["statusMessage"] = d.Message
 	}
 	switch d.Status {
-	case CallWaiting:
+	case replica.TaskInputRequired:
 		m["inputRequests"] = d.Requests
-	case CallCompleted:
+	case replica.TaskCompleted:
 		m["result"] = d.Result
-	case CallFailed:
+	case replica.TaskFailed:
 		m["error"] = d.Error
 	}
 	return m
 }
 
-// A TaskStore stores durable calls. Replicas may share it. Returned records are
-// copies. Times may be rounded to microseconds.
-type TaskStore interface {
-	Create(ctx context.Context, d *DurableCall) error
-	// Get returns a call, or ErrNotFound.
-	Get(ctx context.Context, id string) (*DurableCall, error)
-	// Update changes a call. It passes the current record to change and stores
-	// it afterwards unless change returns an error. Updates of one call do not
-	// overlap. A store may call change again if storing failed.
-	Update(ctx context.Context, id string, change func(*DurableCall) error) (*DurableCall, error)
-}
-
 type memoryTasks struct {
 	mu    sync.Mutex
-	calls map[string]*DurableCall
+	calls map[string]*replica.TaskRecord
 }
 
-var _ TaskStore = (*memoryTasks)(nil)
+var _ replica.TaskStore = (*memoryTasks)(nil)
 
-func newMemoryTasks() *memoryTasks { return &memoryTasks{calls: map[string]*DurableCall{}} }
+func newMemoryTasks() *memoryTasks { return &memoryTasks{calls: map[string]*replica.TaskRecord{}} }
 
-func (m *memoryTasks) Create(_ context.Context, d *DurableCall) error {
+func (m *memoryTasks) Create(_ context.Context, d *replica.TaskRecord) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
 	for id, old := range m.calls { // delete expired calls
-		if old.done() && now.After(old.Created.Add(old.Life)) {
+		if isDone(old) && now.After(old.Created.Add(old.TTL)) {
 			delete(m.calls, id)
 		}
 	}
-	m.calls[d.ID] = d.clone()
+	m.calls[d.ID] = cloneTask(d)
 	return nil
 }
 
-func (m *memoryTasks) Get(_ context.Context, id string) (*DurableCall, error) {
+func (m *memoryTasks) Get(_ context.Context, id string) (*replica.TaskRecord, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	d, ok := m.calls[id]
 	if !ok {
 		return nil, ErrNotFound
 	}
-	return d.clone(), nil
+	return cloneTask(d), nil
 }
 
-func (m *memoryTasks) Update(_ context.Context, id string, change func(*DurableCall) error) (*DurableCall, error) {
+func (m *memoryTasks) Update(_ context.Context, id string, change func(*replica.TaskRecord) error) (*replica.TaskRecord, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	d, ok := m.calls[id]
 	if !ok {
 		return nil, ErrNotFound
 	}
-	next := d.clone()
+	next := cloneTask(d)
 	if err := change(next); err != nil {
 		return nil, err
 	}
 	m.calls[id] = next
-	return next.clone(), nil
+	return cloneTask(next), nil
 }
 
-func (d *DurableCall) clone() *DurableCall {
+func cloneTask(d *replica.TaskRecord) *replica.TaskRecord {
 	c := *d
 	c.Requests, c.Answers = maps.Clone(d.Requests), maps.Clone(d.Answers)
 	return &c

@@ -1,15 +1,16 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
-	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -24,17 +25,13 @@ type Tool struct {
 	Icons        []Icon           `json:"icons,omitzero"`
 	Meta         Meta             `json:"_meta,omitzero"`
 
-	// Durable allows calls to become tasks of the Tasks extension; see the
-	// function Durable.
-	Durable bool `json:"-"`
-
-	// TaskRequired refuses clients that do not support tasks, instead of
-	// running the tool while they wait.
-	TaskRequired bool `json:"-"`
+	// Tasks says whether calls may become tasks of the Tasks extension; see
+	// AsTask.
+	Tasks TaskSupport `json:"-"`
 
 	// Ordered makes calls on one connection take effect in order of arrival. A
 	// call begins when the ordered one before it, of a tool or a method, has
-	// returned or waits: see Call.Wait; a call also waits while it asks the user.
+	// returned or waits: see Call.Idle; a call also waits while it asks the user.
 	// Calls over HTTP have no order.
 	Ordered bool `json:"-"`
 
@@ -62,6 +59,8 @@ type ToolResult struct {
 	StructuredContent json.RawMessage `json:"structuredContent,omitzero"`
 	IsError           bool            `json:"isError,omitzero"`
 	Meta              Meta            `json:"_meta,omitzero"`
+
+	err error // of the handler; see Err
 }
 
 // append encodes the result. Content comes first and is always an array.
@@ -79,45 +78,89 @@ func (r *ToolResult) encode(b []byte, outcome bool) ([]byte, error) {
 	return appendEnd(b, r.Meta)
 }
 
-// A ToolError is an error shown to the model, as a result with IsError set.
-// Structured, if not nil, becomes the structured content.
-type ToolError struct {
-	Text       string
-	Structured any
-}
-
-func (e *ToolError) Error() string { return e.Text }
-
 // A tool is a registered Tool.
 type tool struct {
 	Tool
-	check     *checker
-	headers   []paramHeader
-	run       func(ctx context.Context, c *Call) (*ToolResult, error)
-	jsonCache jsonCache[Tool]
+	check       interface{ check(json.RawMessage) error }
+	checkOutput *checker // nil if the output schema was inferred
+	defaults    *defaultsNode
+	headers     []paramHeader
+	run         func(ctx context.Context, c *Call) (*ToolResult, error)
+	raw         rawHandler // in place of run, for a raw definition
+	jsonCache   jsonCache[Tool]
 }
 
-// AddTool registers a tool whose arguments and result are Go values. Their JSON
-// Schemas are inferred from In and Out unless t has them. Fields of In need a
-// description (tag `jsonschema:"…"`). The handler is called only with arguments
-// that match the schema.
+// AddTool registers a tool whose arguments and result are Go values. The handler
+// is called only with arguments that match the schema of In. It panics if a type
+// is not suitable, if the name is invalid, or if the description is missing; the
+// text names the field.
 //
-// An Out becomes structured content, and the same JSON as text. An Out of type
-// string becomes text only, and a *ToolResult is used as it is.
+// # Results
 //
-// AddTool panics if a type has no suitable schema, if the name is invalid, or
-// if the description is missing.
+// An Out becomes structured content, and the same JSON as text. The tool has an
+// output schema if values of type Out are JSON objects. To add images, links or
+// metadata, return an Output; to control everything, return a *ToolResult. An Out
+// of type string becomes text only. Results are checked against an output schema
+// that t has, but not against an inferred one, which they match.
+//
+// # Schemas
+//
+// The JSON Schemas are inferred from In and Out, unless t has them. Types mean
+// what they mean to encoding/json, except that member names must match exactly,
+// and that nil slices and maps are [] and {}. So a []byte is base64 text, a
+// time.Time is text with format date-time, a time.Duration is an integer of
+// nanoseconds, and a type with the methods MarshalText and UnmarshalText is text.
+// In is a struct or a map.
+//
+// A field is required unless it has the option omitempty or omitzero, or a
+// default. A pointer that is required may be null. Struct tags say more about a
+// field, one for each keyword of JSON Schema:
+//
+//	jsonschema                  the description; every field of In needs one
+//	title, format, pattern      text
+//	minLength, maxLength        for strings
+//	minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf
+//	                            for numbers
+//	minItems, maxItems          for arrays
+//	uniqueItems                 "true", for arrays
+//	enum, examples              values, separated by commas; write \\, for a comma in a value
+//	default                     a value; arrays and objects as JSON
+//
+// For example:
+//
+//	type Args struct {
+//		Topic string   `json:"topic" jsonschema:"what to draw, in short" minLength:"1"`
+//		Style string   `json:"style" jsonschema:"drawing style" enum:"ink,oil" default:"ink"`
+//		Steps int      `json:"steps,omitempty" jsonschema:"number of steps" minimum:"1" maximum:"50"`
+//		Tags  []string `json:"tags,omitempty" jsonschema:"labels" pattern:"^[a-z]+$" maxItems:"3"`
+//	}
+//
+// On a slice of strings, numbers or booleans, the tags for these apply to the
+// elements. Defaults are added to the arguments before they are checked, also in
+// nested objects that are present.
+//
+// A string type with a method Enum() []string is an enumeration; if it has a
+// method Title() string too, its values have titles, which clients show in forms. A
+// type with MarshalJSON or UnmarshalJSON needs a method JSONSchema()
+// json.RawMessage, which any type may have. A type that contains itself is a
+// reference in an input schema, and an object with any members in an output
+// schema.
 func AddTool[In, Out any](s *Server, t Tool, h func(context.Context, *Call, In) (Out, error)) {
 	if t.InputSchema == nil {
-		t.InputSchema = schemaFor[In](t.Name, true)
+		t.InputSchema = schemaFor(t.Name, reflect.TypeFor[In](), true)
 	}
-	if t.OutputSchema == nil && isStructured[Out]() {
-		t.OutputSchema = schemaFor[Out](t.Name, false)
+	inferred := t.OutputSchema == nil
+	if out := outputType[Out](); inferred && isStructured(out) {
+		// Clients refuse a list with any other output schema.
+		if schema := schemaFor(t.Name, out, false); hasObjectRoot(schema) {
+			t.OutputSchema = schema
+		}
 	}
-	s.AddRawTool(t, func(ctx context.Context, c *Call) (*ToolResult, error) {
+	codec := codecFor(reflect.TypeFor[In]())
+	s.addTool(t, !inferred, func(ctx context.Context, c *Call) (*ToolResult, error) {
 		var in In
-		if err := jsonv2.Unmarshal(c.args, &in, trusted); err != nil {
-			return nil, invalidArguments(c.r, plainError(err))
+		if err := codec.decode(c.args, &in); err != nil {
+			return nil, invalidArguments(c.Request, plainError(err))
 		}
 		out, err := h(ctx, c, in)
 		if err != nil {
@@ -131,18 +174,18 @@ func AddTool[In, Out any](s *Server, t Tool, h func(context.Context, *Call, In) 
 // validated.
 var trusted = jsontext.AllowDuplicateNames(true)
 
-// isStructured reports whether values of type Out become structured content.
-func isStructured[Out any]() bool {
-	switch any(*new(Out)).(type) {
-	case *ToolResult, string:
-		return false
-	}
-	return true
+// isStructured reports whether values of a type become structured content.
+func isStructured(t reflect.Type) bool {
+	return t != reflect.TypeFor[*ToolResult]() && t != reflect.TypeFor[string]()
 }
 
 // newToolResult converts the value that a handler returned to a result.
-func newToolResult(out any) (*ToolResult, error) {
-	switch v := out.(type) {
+func newToolResult[Out any](out Out) (*ToolResult, error) {
+	t := reflect.TypeFor[Out]()
+	if t.Kind() == reflect.Pointer && t != reflect.TypeFor[*ToolResult]() && reflect.ValueOf(out).IsNil() {
+		return nil, fmt.Errorf("the handler returned a nil %s", t)
+	}
+	switch v := any(out).(type) {
 	case *ToolResult:
 		if v == nil {
 			v = &ToolResult{}
@@ -150,8 +193,15 @@ func newToolResult(out any) (*ToolResult, error) {
 		return v, nil
 	case string:
 		return &ToolResult{Content: []Content{Text(v)}}, nil
+	case output:
+		return v.toolResult()
 	}
-	b, err := jsonv2.Marshal(out, jsonv2.Deterministic(true))
+	return structuredResult(codecFor(t), out)
+}
+
+// structuredResult returns a value as structured content, and as text.
+func structuredResult[Out any](codec *userCodec, out Out) (*ToolResult, error) {
+	b, err := codec.encode(&out)
 	if err != nil {
 		return nil, fmt.Errorf("encode the result: %w", err)
 	}
@@ -161,8 +211,14 @@ func newToolResult(out any) (*ToolResult, error) {
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
 
 // AddRawTool registers a tool with an explicit schema, whose handler decodes
-// the arguments itself. They are validated against the schema first.
+// the arguments itself. They are validated against the schema first, and so is the
+// structured content of the result if t has an output schema.
 func (s *Server) AddRawTool(t Tool, h func(context.Context, *Call) (*ToolResult, error)) {
+	s.addTool(t, true, h)
+}
+
+// addTool registers a tool. If checkOutput is set, results are checked.
+func (s *Server) addTool(t Tool, checkOutput bool, h func(context.Context, *Call) (*ToolResult, error)) {
 	if !toolName.MatchString(t.Name) {
 		panic(fmt.Sprintf("mcp: tool name %q: want 1 to 128 of A-Z a-z 0-9 _ . -", t.Name))
 	}
@@ -172,26 +228,35 @@ func (s *Server) AddRawTool(t Tool, h func(context.Context, *Call) (*ToolResult,
 	if t.InputSchema == nil {
 		t.InputSchema = json.RawMessage(`{"type":"object"}`)
 	}
-	if t.TaskRequired {
-		t.Durable = true
-	}
 	check, err := newChecker(t.InputSchema)
+	if err == nil && !hasObjectRoot(t.InputSchema) {
+		err = errors.New(`want "type": "object" at the root`)
+	}
 	if err != nil {
 		panic(fmt.Sprintf("mcp: input schema of tool %s: %v", t.Name, err))
 	}
+	entry := &tool{defaults: newDefaults(t.InputSchema), check: check, run: h}
 	if t.OutputSchema != nil {
-		if _, err := newChecker(t.OutputSchema); err != nil {
+		if jsontext.Value(t.OutputSchema).Kind() != '{' {
+			panic(fmt.Sprintf("mcp: output schema of tool %s: want an object, not %s", t.Name, t.OutputSchema))
+		}
+		out, err := newChecker(t.OutputSchema)
+		if err != nil {
 			panic(fmt.Sprintf("mcp: output schema of tool %s: %v", t.Name, err))
 		}
+		if checkOutput {
+			entry.checkOutput = out
+		}
 	}
-	headers, err := paramHeaders(t.InputSchema)
+	entry.headers, err = paramHeaders(t.InputSchema)
 	if err != nil {
 		panic(fmt.Sprintf("mcp: input schema of tool %s: %v", t.Name, err))
 	}
 	if t.Ordered {
 		s.ordered.Store(true)
 	}
-	s.tools.set(t.Name, &tool{Tool: t, check: check, headers: headers, run: h})
+	entry.Tool = t
+	s.tools.set(t.Name, entry)
 	s.changed(KindTool)
 }
 
@@ -203,13 +268,9 @@ func (s *Server) listTools(ctx context.Context, r *Request) (Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &listResult{key: "tools", items: []json.RawMessage{}, next: next, cache: s.cache(r, s.o.ListTTL)}
+	l := newList[Tool](s, next)
 	for _, t := range tools {
-		b, err := t.jsonCache.get(r.Revision, func() *Tool { return shapeTool(&t.Tool, r.Revision) })
-		if err != nil {
-			return nil, err
-		}
-		l.items = append(l.items, b)
+		l.add(&t.Tool, &t.jsonCache)
 	}
 	return l, nil
 }
@@ -218,7 +279,7 @@ func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
 	if !s.tools.everUsed() {
 		return nil, unknownMethod(r.Method)
 	}
-	name, err := text("name", r.fields.name)
+	name, err := r.nameParam()
 	if err != nil {
 		return nil, err
 	}
@@ -226,13 +287,13 @@ func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
 	if !ok || !s.visible(ctx, r, KindTool)(name) {
 		return nil, invalid("Unknown tool: %s", name)
 	}
-	if t.TaskRequired && !r.supportsTasks() {
+	if t.Tasks == TaskRequired && !r.supportsTasks() {
 		return s.toToolResult(ctx, r, r.capabilityError("tasks", tasksCapability()))
 	}
-	args := r.fields.arguments
-	if h := r.meta.headers; h != nil {
+	args := r.args()
+	if r.meta.checkHeaders {
 		for i := range t.headers {
-			if err := t.headers[i].check(h, args); err != nil {
+			if err := t.headers[i].check(r.headers(), r.asSent().arguments); err != nil {
 				return nil, err
 			}
 		}
@@ -245,6 +306,7 @@ func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
 	}
 	var notes []string
 	if t.Repair != nil {
+		r.keep()
 		if args, notes, err = t.repair(args); err != nil {
 			e, ok := errors.AsType[*ToolError](err)
 			switch {
@@ -256,11 +318,14 @@ func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
 			return s.toToolResult(ctx, r, err)
 		}
 	}
-	if err := t.check.check(args); err != nil {
-		return s.toToolResult(ctx, r, invalidArguments(r, err.Error()))
+	args = t.defaults.apply(args)
+	if t.check != nil { // nil: see Update.Unchecked
+		if err := t.check.check(args); err != nil {
+			return s.toToolResult(ctx, r, invalidArguments(r, err.Error()))
+		}
 	}
-	c := &Call{ctx: ctx, server: s, r: r, tool: t, args: args}
-	res, err := c.run(func() (Result, error) { return c.tool.run(c.ctx, c) }) // the closure captures only c
+	c := &Call{ctx: ctx, Request: r, tool: t, args: args}
+	res, err := c.run(c.runTool)
 	if err != nil {
 		return s.toToolResult(ctx, r, err)
 	}
@@ -272,13 +337,43 @@ func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
 	return res, nil
 }
 
+// runTool runs the tool's handler.
+func (c *Call) runTool() (Result, error) {
+	if c.tool.raw != nil {
+		c.Request.keep()
+		return c.tool.raw.run(c)
+	}
+	res, err := c.tool.run(c.ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return res, c.tool.verify(res)
+}
+
+// verify checks a result against a supplied output schema.
+func (t *tool) verify(res *ToolResult) error {
+	if t.checkOutput == nil || res != nil && res.IsError {
+		return nil
+	}
+	if res == nil || res.StructuredContent == nil {
+		return fmt.Errorf("the result of tool %s has no structured content, but the tool has an output schema", t.Name)
+	}
+	if !jsontext.Value(res.StructuredContent).IsValid() {
+		return fmt.Errorf("the structured content of tool %s is not valid JSON", t.Name)
+	}
+	if err := t.checkOutput.check(bytes.TrimSpace(res.StructuredContent)); err != nil {
+		return fmt.Errorf("the result of tool %s does not match its output schema: %w", t.Name, err)
+	}
+	return nil
+}
+
 // repair calls Repair and checks its output.
 func (t *tool) repair(args json.RawMessage) (json.RawMessage, []string, error) {
 	args, notes, err := t.Repair(args)
 	if err == nil && (jsontext.Value(args).Kind() != '{' || !jsontext.Value(args).IsValid()) {
 		err = errors.New("repair failed")
 	}
-	return args, notes, err
+	return bytes.TrimSpace(args), notes, err
 }
 
 // invalidArguments returns the error for arguments that do not match the

@@ -21,6 +21,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/bossman-dev/bossman/internal/rawjson"
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
@@ -134,7 +135,7 @@ type asked struct {
 func (tr *transcript) play(t *testing.T, schemas map[string]*jsonschema.Resolved) (out []string) {
 	s := &stage{
 		t: t, names: map[string]string{}, counts: map[string]int{}, schemas: schemas, served: make(chan error, 1),
-		both: tr.revision == 0, asked: map[string]asked{}, session: cmp.Or(tr.revision, Newest),
+		both: tr.revision == 0, asked: map[string]asked{}, session: cmp.Or(tr.revision, LatestRevision),
 	}
 	s.server = newFixture(ServerOptions{}, func(any) { s.mu.Lock(); s.panics++; s.mu.Unlock() })
 	defer s.server.Close()
@@ -243,14 +244,14 @@ func (s *stage) note(raw json.RawMessage) {
 		s.session, _ = ParseRevision(strings.Trim(string(fieldOf(m.Params, "protocolVersion")), `"`))
 	}
 	a := asked{m.Method, s.session}
-	if parseMeta(fieldOf(m.Params, "_meta")).version != nil {
-		a.revision = Newest
+	if parseMeta(fieldOf(m.Params, "_meta")).version.to > 0 {
+		a.revision = LatestRevision
 	}
 	s.asked[string(m.ID)] = a
 }
 
 func fieldOf(object json.RawMessage, name string) (value json.RawMessage) {
-	for n, v := range jsonrpc.Members(object) {
+	for n, v := range rawjson.Members(object) {
 		if n == name {
 			value = v
 		}
@@ -430,7 +431,7 @@ func (s *stage) judge(m map[string]any) error {
 		}
 		if params, _ := m["params"].(map[string]any); params != nil {
 			if meta, _ := params["_meta"].(map[string]any); meta[metaSubscription] != nil {
-				r = Newest
+				r = LatestRevision
 			}
 		}
 		if method == "notifications/tasks" {
@@ -440,7 +441,7 @@ func (s *stage) judge(m map[string]any) error {
 	}
 	if e, ok := m["error"].(map[string]any); ok {
 		def := "JSONRPCErrorResponse"
-		if !r.ErrorWithoutID() {
+		if !r.errorWithoutID() {
 			def = "JSONRPCError"
 			if m["id"] == nil { // no published schema of these has room for it
 				m["id"] = 0

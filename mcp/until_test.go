@@ -13,26 +13,26 @@ import (
 	"github.com/bossman-dev/bossman/mcp/mcptest"
 )
 
-// TestElicitUntil_idle: a person who does not answer holds nobody up for longer
+// TestElicit_untilIdle: a person who does not answer holds nobody up for longer
 // than the answer is needed, in a session and in a task.
-func TestElicitUntil_idle(t *testing.T) {
+func TestElicit_untilIdle(t *testing.T) {
 	for name, c := range map[string]struct {
 		revision mcp.Revision
 		tasks    bool
-	}{"session": {mcp.R20251125, false}, "task": {mcp.Newest, true}} {
+	}{"session": {mcp.R20251125, false}, "task": {mcp.LatestRevision, true}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, nil)
 				defer s.Close()
-				s.AddRawTool(mcp.Tool{Name: "ask", Description: "Ask.", Durable: true}, func(_ context.Context, c *mcp.Call) (*mcp.ToolResult, error) {
-					return mcp.Durable(c, func(_ context.Context, c *mcp.Call) (*mcp.ToolResult, error) {
+				s.AddRawTool(mcp.Tool{Name: "ask", Description: "Ask.", Tasks: mcp.TaskOptional}, func(_ context.Context, c *mcp.Call) (*mcp.ToolResult, error) {
+					return mcp.AsTask(c, func(_ context.Context, c *mcp.Call) (*mcp.ToolResult, error) {
 						form := &mcp.ElicitParams{Message: "?", RequestedSchema: []byte(`{"type":"object","properties":{}}`)}
-						_, err := c.ElicitUntil("k", form, func(ctx context.Context) {
+						_, err := c.Elicit("k", form, &mcp.AskOptions{Until: func(ctx context.Context) {
 							select {
 							case <-ctx.Done():
 							case <-time.After(45 * time.Second):
 							}
-						})
+						}})
 						if errors.Is(err, mcp.ErrWithdrawn) {
 							return &mcp.ToolResult{Content: []mcp.Content{mcp.Text("nobody there")}}, nil
 						}
@@ -46,7 +46,7 @@ func TestElicitUntil_idle(t *testing.T) {
 					}
 					return &mcp.ElicitResult{Action: "cancel"}, nil
 				}
-				client := mcptest.Connect(t, s, c.revision, &mcp.ClientOptions{Elicit: silent, Tasks: c.tasks})
+				client := mcptest.Connect(t, s, &mcptest.Options{Revision: c.revision, Client: mcp.ClientOptions{Elicit: silent, Tasks: c.tasks}})
 				begun := time.Now()
 				res, err := client.Call(t.Context(), "ask", nil, nil)
 				if err != nil || len(res.Content) != 1 || res.Content[0].Text != "nobody there" {

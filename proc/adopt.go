@@ -25,6 +25,15 @@ func setMark(mark string, there bool) {
 	}
 }
 
+// setKnown notes that a process, which others start and wait for, is none that was adopted, or not any longer.
+func setKnown(pid int, there bool) {
+	started.Lock()
+	defer started.Unlock()
+	if delete(started.pids, pid); there {
+		started.pids[pid] = true
+	}
+}
+
 // startKnown starts a command and notes its process.
 func startKnown(cmd *exec.Cmd) error {
 	started.Lock()

@@ -13,8 +13,11 @@ import (
 )
 
 // RunMinder is the program of a minder. args are what Mind adds to its command line: the grace
-// period, the path of a program, and its arguments, the name first.
+// period, the path of a program, and its arguments, the name first. Groups adds others.
 func RunMinder(args []string) error {
+	if len(args) == 2 && args[0] == groupsWord {
+		return runGroups(args[1])
+	}
 	if len(args) < 3 {
 		return fmt.Errorf("a minder is started by Bossman itself")
 	}

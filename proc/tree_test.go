@@ -151,6 +151,9 @@ func TestMain(m *testing.M) {
 		m.Wait()
 		os.Exit(0)
 	}
+	if dir := os.Getenv("PROC_TEST_GROUPS"); dir != "" {
+		startGroups(dir)
+	}
 	if os.Getenv("PROC_TEST_PARENT") != "" {
 		cmd := exec.Command("sh", "-c", "echo $$; exec sleep 300")
 		cmd.Stdout = os.Stdout

@@ -84,7 +84,7 @@ func (b *Board) Send(ctx context.Context, v *access.Verb, params any) (json.RawM
 	if err != nil {
 		return nil, err
 	}
-	answer, err := client.Ask(ctx, v.Method(), params)
+	answer, err := client.CallMethod(ctx, v.Method(), params, nil)
 	if err != nil {
 		return nil, b.refusal(err)
 	}
@@ -126,11 +126,25 @@ func givenUp(maybe bool, err error) error {
 	if maybe {
 		trouble = board.ErrUnknown
 	}
-	if _, ok := errors.AsType[*jsonrpc.Error](err); ok {
-		return trouble // the server's words say no more
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		text := "the server cannot reach its database"
+		if _, refused := errors.AsType[*mcp.StatusError](err); refused { // before the board was asked
+			text = "the server answers: " + e.Message
+		}
+		return &AwayError{text, trouble}
 	}
 	return fmt.Errorf("%w: %w", trouble, err)
 }
+
+// An AwayError says that the server is there, but cannot serve now. It wraps board.ErrUnavailable, or board.ErrUnknown if the
+// operation may have been carried out.
+type AwayError struct {
+	Text string
+	kind error
+}
+
+func (e *AwayError) Error() string { return fmt.Sprintf("%v: %s", e.kind, e.Text) }
+func (e *AwayError) Unwrap() error { return e.kind }
 
 // rest waits, or returns why ctx ended before.
 func sleep(ctx context.Context, d time.Duration) error {
@@ -154,7 +168,7 @@ func (b *Board) try(ctx context.Context, v *access.Verb, params json.RawMessage)
 	if err != nil {
 		return nil, &dialError{err}
 	}
-	return client.Ask(ctx, v.Method(), params)
+	return client.CallMethod(ctx, v.Method(), params, nil)
 }
 
 // A dialError means that nothing was sent.

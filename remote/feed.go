@@ -50,7 +50,7 @@ func (b *Board) Changes() <-chan struct{} {
 func (b *Board) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		if client, err := b.connection(ctx); err == nil {
-			for _, err := range client.Listen(ctx, mcp.Filter{Watch: b.watch}) {
+			for _, err := range client.Listen(ctx, mcp.EventFilter{ResourceURIs: b.watch}) {
 				if err != nil {
 					break
 				}

@@ -80,8 +80,24 @@ type intentIn struct {
 	Intent board.IntentID
 }
 
-func (b *Board) Landed(ctx context.Context, a board.Actor, l board.Lease, id board.IntentID) ([]board.Outcome, error) {
-	out, err := landed.fetch(ctx, b, &a, intentIn{l, id})
+type landedIn struct {
+	Lease   board.Lease
+	Intent  board.IntentID
+	Commits []commitOf
+}
+
+// A commitOf is the commit of the target with the work of a task.
+type commitOf struct {
+	Task   board.ID
+	Commit string
+}
+
+func (b *Board) Landed(ctx context.Context, a board.Actor, l board.Lease, id board.IntentID, commits map[board.ID]string) ([]board.Outcome, error) {
+	in := landedIn{Lease: l, Intent: id}
+	for task, commit := range commits {
+		in.Commits = append(in.Commits, commitOf{task, commit})
+	}
+	out, err := landed.fetch(ctx, b, &a, in)
 	var list []board.Outcome
 	for _, o := range out {
 		one, _ := outcomeOf(o, nil)
@@ -90,11 +106,15 @@ func (b *Board) Landed(ctx context.Context, a board.Actor, l board.Lease, id boa
 	return list, err
 }
 
-var landed = op(access.Landed, func(ctx context.Context, c *call, in intentIn) (list []outcome, err error) {
+var landed = op(access.Landed, func(ctx context.Context, c *call, in landedIn) (list []outcome, err error) {
 	if err := c.may(in.Lease.Project); err != nil {
 		return nil, err
 	}
-	all, err := c.Landed(ctx, c.actor, in.Lease, in.Intent)
+	commits := map[board.ID]string{}
+	for _, x := range in.Commits {
+		commits[x.Task] = x.Commit
+	}
+	all, err := c.Landed(ctx, c.actor, in.Lease, in.Intent, commits)
 	for _, o := range all {
 		list = append(list, outcome{o, o.Again, o.Answers})
 	}

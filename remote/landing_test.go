@@ -64,9 +64,12 @@ func TestBoard_landing(t *testing.T) {
 		t.Fatalf("BeginLand() = %+v, %v", i, err)
 	}
 	s.faults.befall(lost)
-	out, err := ada.Landed(ctx, local, lease, i.ID)
+	out, err := ada.Landed(ctx, local, lease, i.ID, map[board.ID]string{first.Task: object(29)})
 	if err != nil || len(out) != 1 || out[0].Task != first.Task || out[0].Status != board.Done || !out[0].Again {
 		t.Errorf("Landed() = %+v, %v", out, err)
+	}
+	if d, err := ada.Get(ctx, first.Task, 0); err != nil || d.Doc.Result.Landed != object(29) {
+		t.Errorf("it has landed as %+v, %v", d.Doc.Result, err)
 	}
 	if _, err := bob.Return(ctx, local, second.Task, board.Return{Kind: board.ReturnAsked}); !errors.Is(err, board.ErrDenied) {
 		t.Errorf("Return() by a worker that only wants it = %v, want ErrDenied", err)

@@ -106,8 +106,8 @@ func handle(ctx context.Context, b *board.Board, v *access.Verb, serve served, r
 		As   as              `json:"as"`
 		Args json.RawMessage `json:"args"`
 	}
-	if len(r.Params) > 0 {
-		if err := unmarshal(r.Params, &p); err != nil {
+	if len(r.Params()) > 0 {
+		if err := unmarshal(r.Params(), &p); err != nil {
 			return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "the arguments of %s cannot be read", r.Method)
 		}
 	}
@@ -115,7 +115,7 @@ func handle(ctx context.Context, b *board.Board, v *access.Verb, serve served, r
 	if err != nil {
 		return nil, EncodeError(err)
 	}
-	c.wait = r.Wait
+	c.wait = r.Idle
 	out, err := serve(ctx, c, p.Args)
 	if err != nil {
 		return nil, encodeError(err, c.marshal)

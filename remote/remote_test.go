@@ -94,7 +94,7 @@ func newSite(t *testing.T) *site {
 	}
 	server := mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, &mcp.ServerOptions{
 		Visible:  tools.Visible,
-		Observer: mcp.Observer{Panic: func(v any, stack []byte) { t.Errorf("panic: %v\n%s", v, stack) }},
+		Observer: mcp.Observer{Panicked: func(v any, stack []byte) { t.Errorf("panic: %v\n%s", v, stack) }},
 	})
 	server.Use(tools.Authorize(func(_ context.Context, p mcp.Principal) (*access.Caller, error) { return people[p.ID], nil }))
 	tl := tools.Register(server, b, nil)
@@ -112,7 +112,7 @@ func newSite(t *testing.T) *site {
 	}})
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 3)
-	go func() { ended <- streamable.Serve(ctx, l, h) }()
+	go func() { ended <- streamable.Serve(ctx, l, h, nil) }()
 	go func() { ended <- b.Run(ctx) }()
 	go func() { ended <- tl.Run(ctx) }()
 	t.Cleanup(func() {
@@ -444,7 +444,7 @@ func TestBoard_unreachable(t *testing.T) {
 	address := "http://" + l.Addr().String() + "/mcp"
 	l.Close()
 	b := remote.New(func(ctx context.Context) (*mcp.Client, error) {
-		return streamable.Connect(ctx, address, nil, &mcp.ClientOptions{Revision: mcp.Newest})
+		return streamable.Connect(ctx, address, nil, &mcp.ClientOptions{Revision: mcp.LatestRevision})
 	})
 	defer b.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)

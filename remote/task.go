@@ -250,19 +250,20 @@ var markDone = op(access.MarkDone, func(ctx context.Context, c *call, in markDon
 })
 
 type reopenIn struct {
-	ID   board.ID
-	Note string
+	ID    board.ID
+	Note  string
+	After []board.ID
 }
 
-func (b *Board) Reopen(ctx context.Context, a board.Actor, id board.ID, note string) (board.Task, error) {
-	return reopen.fetch(ctx, b, &a, reopenIn{id, note})
+func (b *Board) Reopen(ctx context.Context, a board.Actor, id board.ID, note string, after ...board.ID) (board.Task, error) {
+	return reopen.fetch(ctx, b, &a, reopenIn{id, note, after})
 }
 
 var reopen = op(access.Reopen, func(ctx context.Context, c *call, in reopenIn) (board.Task, error) {
 	if err := c.may(in.ID.Project); err != nil {
 		return board.Task{}, err
 	}
-	return c.Reopen(ctx, c.actor, in.ID, in.Note)
+	return c.Reopen(ctx, c.actor, in.ID, in.Note, in.After...)
 })
 
 func (b *Board) Release(ctx context.Context, a board.Actor, id board.ID, reason string) (board.Task, error) {

@@ -144,6 +144,7 @@ type wireError struct {
 	Unfinished *board.UnfinishedError `json:"unfinished,omitzero"`
 	Cycle      *board.CycleError      `json:"cycle,omitzero"`
 	Led        *board.LedError        `json:"led,omitzero"`
+	Step       *board.StepError       `json:"step,omitzero"`
 	Held       *board.HeldError       `json:"held,omitzero"`
 	Stopped    *board.StoppedError    `json:"stopped,omitzero"`
 	Archived   *board.ArchivedError   `json:"archived,omitzero"`
@@ -164,6 +165,7 @@ func encodeError(err error, marshal func(any) ([]byte, error)) error {
 	w.Unfinished, _ = errors.AsType[*board.UnfinishedError](err)
 	w.Cycle, _ = errors.AsType[*board.CycleError](err)
 	w.Led, _ = errors.AsType[*board.LedError](err)
+	w.Step, _ = errors.AsType[*board.StepError](err)
 	w.Held, _ = errors.AsType[*board.HeldError](err)
 	w.Stopped, _ = errors.AsType[*board.StoppedError](err)
 	w.Archived, _ = errors.AsType[*board.ArchivedError](err)
@@ -245,6 +247,8 @@ func decodeError(e *jsonrpc.Error) error {
 		kind = w.Cycle
 	case w.Led != nil:
 		kind = w.Led
+	case w.Step != nil:
+		kind = w.Step
 	case w.Held != nil:
 		kind = w.Held
 	case w.Stopped != nil:

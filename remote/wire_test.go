@@ -61,6 +61,7 @@ var wires = []any{
 	reopenIn{},
 	beginLandIn{},
 	intentIn{},
+	landedIn{},
 	returnIn{},
 	setLandIn{},
 	board.Lease{},
@@ -92,6 +93,16 @@ var wires = []any{
 	board.Run{},
 	board.LogPart{},
 	board.Spending{},
+	board.Call{},
+	board.CallFilter{},
+	board.NewCall{},
+	board.Admitted{},
+	endCallsIn{},
+	touchIn{},
+	board.NewArtifact{},
+	board.Artifact{},
+	artifactIn{},
+	board.ArtifactLines{},
 	parkOut{},
 	createOut{},
 	board.Planned{},
@@ -282,7 +293,10 @@ func FuzzOperations(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r := &mcp.Request{Method: v.Method(), Params: params}
+		r := &mcp.Request{Method: v.Method()}
+		if err := r.SetParams(params); err != nil {
+			return
+		}
 		res, err := handle(access.WithCaller(context.WithoutCancel(t.Context()), who), b, v, operations[v], r)
 		if raw, ok := res.(json.RawMessage); ok && bytes.Contains(raw, []byte("foreignsecret")) {
 			t.Errorf("%s(%s) tells of another project: %s", v.Name, args, raw)

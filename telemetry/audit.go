@@ -36,6 +36,7 @@ type auditLine struct {
 	Owner     string    `json:"owner,omitzero"`
 	Kind      string    `json:"kind,omitzero"`
 	Key       string    `json:"key,omitzero"`
+	Address   string    `json:"address,omitzero"` // of a request that was refused
 	Method    string    `json:"method"`
 	Tool      string    `json:"tool,omitzero"`
 	Verb      string    `json:"verb,omitzero"` // what was done, by whichever tool or method
@@ -44,6 +45,8 @@ type auditLine struct {
 	// CreatedKey is the id of the key that the call created, for a machine.
 	CreatedKey string `json:"created_key,omitzero"`
 	Machine    string `json:"machine,omitzero"`
+	// Via is "one-tap link" for an answer by a link.
+	Via string `json:"via,omitzero"`
 	// Outcome is ok, denied, failed (the tool reported an error) or error.
 	Outcome string  `json:"outcome"`
 	Code    int     `json:"code,omitzero"` // JSON-RPC error code, or HTTP status
@@ -88,7 +91,7 @@ func (t *Telemetry) line(ctx context.Context, r *mcp.Request, s subject, o *outc
 func (x *auditLine) encode() []byte {
 	b, err := jsonv2.Marshal(x)
 	if err != nil { // a name is not UTF-8
-		x.Name, x.Owner, x.Kind, x.Key, x.Principal, x.Machine = "", "", "", "", unknown, ""
+		x.Name, x.Owner, x.Kind, x.Key, x.Principal, x.Machine, x.Address = "", "", "", "", unknown, "", ""
 		b, _ = jsonv2.Marshal(x)
 	}
 	return append(escape(nil, b), '\n')
@@ -147,7 +150,12 @@ func (a *audit) add(line []byte) {
 
 // addRefused adds a line for a refused HTTP request, at most one per second, so
 // that clients without a key cannot fill the disk.
-func (a *audit) addRefused(status int) {
+func (a *audit) addRefused(status int, from Sender) {
+	a.addLimited(&auditLine{Method: "http", Outcome: "denied", Code: status, Address: clip(from.Address), Key: clip(from.Key)})
+}
+
+// addLimited adds a line, or counts it for the next one if there was one in this second.
+func (a *audit) addLimited(x *auditLine) {
 	now := time.Now().UTC()
 	a.mu.Lock()
 	if a.lastSecond == now.Unix() {
@@ -155,10 +163,10 @@ func (a *audit) addRefused(status int) {
 		a.mu.Unlock()
 		return
 	}
-	more := a.suppressed
+	x.Time, x.More = now, a.suppressed
 	a.lastSecond, a.suppressed = now.Unix(), 0
 	a.mu.Unlock()
-	a.add((&auditLine{Time: now, Method: "http", Outcome: "denied", Code: status, More: more}).encode())
+	a.add(x.encode())
 }
 
 // run writes lines until stop is closed, and then the rest.

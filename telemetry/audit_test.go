@@ -25,6 +25,7 @@ type auditLine struct {
 	Verb                                                                    string
 	Time                                                                    time.Time
 	Principal, Name, Owner, Kind, Key, Method, Tool, Project, Task, Outcome string
+	Address                                                                 string
 	Code, More                                                              int
 	Seconds                                                                 float64
 	Trace                                                                   string `json:"trace_id"`
@@ -49,11 +50,11 @@ func TestAudit_outcomes(t *testing.T) {
 	}})
 	s := newServer(b)
 	addTools(s)
-	c := mcptest.Connect(t, s, mcp.Newest, nil)
+	c := mcptest.Connect(t, s, nil)
 	for _, tool := range []string{"look", "write", "fail", "refuse", "deny", "break", "invented"} {
 		_, _ = c.Call(t.Context(), tool, nil, nil)
 	}
-	_, _ = c.Ask(t.Context(), "own/deny", nil)
+	_, _ = c.CallMethod(t.Context(), "own/deny", nil, nil)
 	stream := b.audited()
 	if strings.Contains(stream, "\u202e") {
 		t.Error("the stream can be turned around")
@@ -81,7 +82,7 @@ func TestAudit_board(t *testing.T) {
 	agent := access.Local(auth.Lead, "web")
 	s.Use(tools.AuthorizeAs(agent))
 	tools.Register(s, openBoard(t, nil), &tools.Options{Pipe: agent, Logger: b.logger})
-	c := mcptest.Connect(t, s, mcp.Newest, nil)
+	c := mcptest.Connect(t, s, nil)
 	call := func(tool string, args map[string]any) *mcp.ToolResult {
 		t.Helper()
 		res, err := c.Call(t.Context(), tool, args, nil)
@@ -126,7 +127,7 @@ func TestAudit_laptop(t *testing.T) {
 	serve := func(context.Context, *mcp.Request) (mcp.Result, error) { return struct{}{}, nil }
 	s.HandleMethod("own/look", mcp.Method{NoHandshake: true, ReadOnly: true, Handle: serve})
 	s.HandleMethod("own/write", mcp.Method{NoHandshake: true, Handle: serve})
-	c := mcptest.Connect(t, s, mcp.Newest, nil)
+	c := mcptest.Connect(t, s, nil)
 	var want []string
 	for _, x := range []struct{ args, project, task string }{
 		{`{"ID":"web-7","Reason":"api-1"}`, "web", "web-7"},
@@ -138,7 +139,7 @@ func TestAudit_laptop(t *testing.T) {
 		{`7`, "", ""},
 	} {
 		for _, method := range []string{"own/look", "own/write"} {
-			if _, err := c.Ask(t.Context(), method, map[string]any{"args": json.RawMessage(x.args)}); err != nil {
+			if _, err := c.CallMethod(t.Context(), method, map[string]any{"args": json.RawMessage(x.args)}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -171,7 +172,7 @@ func TestAudit_hangs(t *testing.T) {
 		b := newBench(t, telemetry.Options{Audit: g})
 		s := newServer(b)
 		addTools(s)
-		c := mcptest.Connect(t, s, mcp.Newest, nil)
+		c := mcptest.Connect(t, s, nil)
 		begun := time.Now()
 		const calls = telemetry.AuditQueue + 1000 // some are in the writer's hands
 		for range calls {
@@ -230,7 +231,7 @@ func TestAudit_fails(t *testing.T) {
 		b := newBench(t, telemetry.Options{Audit: d})
 		s := newServer(b)
 		addTools(s)
-		c := mcptest.Connect(t, s, mcp.Newest, nil)
+		c := mcptest.Connect(t, s, nil)
 		for range 4 {
 			if _, err := c.Call(t.Context(), "write", nil, nil); err != nil {
 				t.Fatal(err)
@@ -252,14 +253,14 @@ func TestAudit_fails(t *testing.T) {
 func TestAudit_turnedAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, telemetry.Options{})
-		h := b.HTTP(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+		h := b.HTTP(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }), func(*http.Request) telemetry.Sender { return telemetry.Sender{Address: "192.0.2.7", Key: "abc"} })
 		for range 100 {
 			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(context.Background(), "POST", "/mcp", nil))
 		}
 		time.Sleep(2 * time.Second)
 		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(context.Background(), "POST", "/mcp", nil))
 		lines := auditLines(t, b.audited())
-		if len(lines) != 2 || lines[0].Outcome != "denied" || lines[0].Code != 401 || lines[1].More != 99 {
+		if len(lines) != 2 || lines[0].Outcome != "denied" || lines[0].Code != 401 || lines[0].Address != "192.0.2.7" || lines[0].Key != "abc" || lines[1].More != 99 {
 			t.Errorf("audit stream %+v", lines)
 		}
 		wantSeries(t, scrape(t, b.Telemetry), `bossman_http_requests_total{code="4xx"}`, 101)

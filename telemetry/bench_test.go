@@ -9,6 +9,7 @@ import (
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/transport"
 	"github.com/bossman-dev/bossman/telemetry"
 )
 
@@ -33,8 +34,9 @@ func measured(t testing.TB, o telemetry.Options) func() {
 		}
 	})
 	m := &jsonrpc.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"write","arguments":{"task":"web-1"}}`)}
-	r := mcp.NewRequest(m, mcp.Principal{ID: "ada"})
-	if _, err := s.Handle(t.Context(), r, nil); err != nil {
+	ts := transport.NewServer(s)
+	r := ts.NewRequest(m, mcp.Principal{ID: "ada"}, nil)
+	if _, err := ts.Handle(t.Context(), r, nil); err != nil {
 		t.Fatal(err)
 	}
 	var result mcp.Result = &mcp.ToolResult{}

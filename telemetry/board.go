@@ -39,8 +39,13 @@ func (t *Telemetry) BoardObserver() board.Observer {
 // Database measures what a database does. It is for the options of
 // store/postgres. A violated rule of the board does not count as a database
 // error.
+//
+// It also logs when the database goes away, once, and when it is back. What fails for that reason is logged by
+// Logger for debugging only.
 func (t *Telemetry) Database() func(op string, d time.Duration, err error) {
+	o := &outage{log: t.log}
 	return func(op string, d time.Duration, err error) {
+		o.observe(d, err)
 		result := resultOK
 		if err != nil && !isRule(err) {
 			result = resultError

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/transport"
 )
 
 // ClientObserver measures the requests of a client, records spans, and passes
@@ -71,5 +72,5 @@ func clientError(ctx context.Context, err error) string {
 	case ctx.Err() != nil:
 		return errorCancelled
 	}
-	return codeLabel(mcp.ErrorCode(err))
+	return codeLabel(transport.ErrorCode(err))
 }

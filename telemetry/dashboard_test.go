@@ -127,7 +127,7 @@ func exercise(t *testing.T) map[string]float64 {
 	defer cancel()
 	s := newServer(b)
 	addTools(s)
-	c := mcptest.Connect(t, s, mcp.Newest, &mcp.ClientOptions{Observe: b.ClientObserver()})
+	c := mcptest.Connect(t, s, &mcptest.Options{Client: mcp.ClientOptions{Observe: b.ClientObserver()}})
 	if _, err := c.Call(ctx, "look", nil, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -3,9 +3,15 @@ package telemetry
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 )
 
 type transportKey struct{}
+
+// A httpRequest is a request as its handler sees it in the context.
+type httpRequest struct {
+	audited atomic.Bool // the audit stream has a line of it
+}
 
 // transportOf returns the transport of a request. Only the HTTP handler marks
 // its context.
@@ -16,13 +22,16 @@ func transportOf(ctx context.Context) string {
 	return transportPipe
 }
 
+// A Sender is what is known about the sender of a request that was refused: its address, and the id of the key that it presented.
+type Sender struct{ Address, Key string }
+
 // HTTP counts requests by status class, and marks them as coming over the
-// network, for spans. A request refused with 401 or 403 gets a line in the
-// audit stream; if there are many in a second, only the first one.
-func (t *Telemetry) HTTP(next http.Handler) http.Handler {
+// network, for spans. A request refused with 401 or 403 gets a line with its sender
+// in the audit stream; if there are many in a second, only the first one.
+func (t *Telemetry) HTTP(next http.Handler, sender func(*http.Request) Sender) http.Handler {
 	classes := [...]string{1: "1xx", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s := &statusWriter{ResponseWriter: w}
+		s, seen := &statusWriter{ResponseWriter: w}, &httpRequest{}
 		defer func() { // also after a panic
 			class := s.status / 100
 			if s.status == 0 {
@@ -31,11 +40,11 @@ func (t *Telemetry) HTTP(next http.Handler) http.Handler {
 			if class > 0 && class < len(classes) {
 				t.m.http.WithLabelValues(classes[class]).Inc()
 			}
-			if t.audit != nil && (s.status == http.StatusUnauthorized || s.status == http.StatusForbidden) {
-				t.audit.addRefused(s.status)
+			if t.audit != nil && !seen.audited.Load() && (s.status == http.StatusUnauthorized || s.status == http.StatusForbidden) {
+				t.audit.addRefused(s.status, sender(r))
 			}
 		}()
-		next.ServeHTTP(s, r.WithContext(context.WithValue(r.Context(), transportKey{}, true)))
+		next.ServeHTTP(s, r.WithContext(context.WithValue(r.Context(), transportKey{}, seen)))
 	})
 }
 

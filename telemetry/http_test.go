@@ -10,7 +10,7 @@ import (
 )
 
 func serveOnce(b *bench) {
-	h := b.HTTP(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	h := b.HTTP(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), nil)
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
 }
 
@@ -35,7 +35,7 @@ func TestHTTP(t *testing.T) {
 		<-first
 		_, _ = io.WriteString(w, "2")
 	})
-	server := httptest.NewServer(b.HTTP(mux))
+	server := httptest.NewServer(b.HTTP(mux, nil))
 	defer server.Close()
 	for _, path := range []string{"/none", "/text", "/early", "/panic", "/absent"} {
 		if res, err := http.Post(server.URL+path, "", nil); err == nil { // a GET would be repeated

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"strings"
@@ -11,6 +12,9 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 // maxLogged limits a value in a log line, in bytes.
@@ -18,7 +22,8 @@ const maxLogged = 2048
 
 // Logger returns a logger that writes lines of JSON. Control, formatting and
 // bidirectional characters are escaped, and long values are truncated. If the
-// context has a span, the line has its ids.
+// context has a span, the line has its ids. A line about an error for which the board is
+// away is for debugging, whatever its level: Database says that, once.
 func Logger(w io.Writer, level slog.Leveler) *slog.Logger {
 	h := slog.NewJSONHandler(escapingWriter{w}, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return short(a) }})
 	return slog.New(&spanHandler{h})
@@ -30,51 +35,55 @@ func short(a slog.Attr) slog.Attr {
 	switch a.Value.Kind() {
 	case slog.KindString:
 		if s := a.Value.String(); len(s) > maxLogged {
-			a.Value = slog.StringValue(cut(s, maxLogged))
+			a.Value = slog.StringValue(visible.Cut(s, maxLogged))
 		}
 	case slog.KindAny:
 		switch v := a.Value.Any().(type) {
 		case *slog.Source:
 		case error:
-			a.Value = slog.StringValue(cut(v.Error(), maxLogged))
+			a.Value = slog.StringValue(visible.Cut(v.Error(), maxLogged))
 		default:
 			b, err := jsonv2.Marshal(v)
 			switch {
 			case err != nil:
 				a.Value = slog.StringValue("(cannot be encoded)")
 			case len(b) > maxLogged:
-				a.Value = slog.StringValue(cut(string(b), maxLogged))
+				a.Value = slog.StringValue(visible.Cut(string(b), maxLogged))
 			}
 		}
 	}
 	return a
 }
 
-// cut truncates a text to at most n bytes and marks it.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	const mark = "…"
-	n -= len(mark)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + mark
-}
-
-// clip is cut for names.
-func clip(s string) string { return cut(strings.ToValidUTF8(s, "�"), 128) }
+// clip shortens names.
+func clip(s string) string { return visible.Cut(strings.ToValidUTF8(s, "�"), 128) }
 
 // A spanHandler adds the ids of the context's span.
 type spanHandler struct{ slog.Handler }
 
 func (h *spanHandler) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level > slog.LevelDebug && isOutage(r) {
+		if !h.Enabled(ctx, slog.LevelDebug) {
+			return nil
+		}
+		r = r.Clone()
+		r.Level = slog.LevelDebug
+	}
 	if sc := trace.SpanContextFromContext(ctx); sc.IsValid() {
 		r = r.Clone()
 		r.AddAttrs(slog.String(KeyTrace, sc.TraceID().String()), slog.String(KeySpan, sc.SpanID().String()))
 	}
 	return h.Handler.Handle(ctx, r)
+}
+
+// isOutage reports whether a line tells that something failed because the board is away.
+func isOutage(r slog.Record) (yes bool) {
+	r.Attrs(func(a slog.Attr) bool {
+		err, ok := a.Value.Any().(error)
+		yes = yes || ok && errors.Is(err, board.ErrUnavailable)
+		return !yes
+	})
+	return yes
 }
 
 func (h *spanHandler) WithAttrs(attrs []slog.Attr) slog.Handler {

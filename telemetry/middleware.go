@@ -11,6 +11,7 @@ import (
 
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/transport"
 )
 
 // Middleware measures every request, records a span if there are traces, and
@@ -75,9 +76,9 @@ func (o *outcome) classify(ctx context.Context, res mcp.Result, err error) {
 	case o.panicked:
 		o.err, o.code = errorPanic, codeInternal
 	case err != nil && ctx.Err() != nil:
-		o.err, o.code = errorCancelled, mcp.ErrorCode(err)
+		o.err, o.code = errorCancelled, transport.ErrorCode(err)
 	case err != nil:
-		o.code = mcp.ErrorCode(err)
+		o.code = transport.ErrorCode(err)
 		o.err = codeLabel(o.code)
 		o.denied = isDenied(err)
 	default:

@@ -50,8 +50,8 @@ func addTools(s *mcp.Server) {
 	s.AddPrompt(mcp.Prompt{Name: "greet"}, func(context.Context, *mcp.Call) (*mcp.PromptResult, error) {
 		return &mcp.PromptResult{Messages: []mcp.PromptMessage{{Role: "user", Content: mcp.Text("hello")}}}, nil
 	})
-	s.AddResource(mcp.Resource{URITemplate: "doc:///{name}", Name: "doc"}, func(context.Context, *mcp.Call) ([]mcp.Contents, error) {
-		return []mcp.Contents{{Text: "text"}}, nil
+	s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "doc:///{name}", Name: "doc"}, func(context.Context, *mcp.Call) (*mcp.ResourceResult, error) {
+		return &mcp.ResourceResult{Contents: []mcp.ResourceContents{{Text: "text"}}}, nil
 	})
 }
 
@@ -60,19 +60,19 @@ func TestMiddleware(t *testing.T) {
 	b := newBench(t, telemetry.Options{})
 	s := newServer(b)
 	addTools(s)
-	mcptest.EachRevision(t, s, nil, func(t *testing.T, c *mcp.Client) {
+	mcptest.EachRevision(t, s, &mcptest.Options{AllowPanic: true}, func(t *testing.T, c *mcp.Client) {
 		ctx := t.Context()
 		for _, tool := range []string{"look", "write", "fail", "refuse", "odd", "deny", "break", "panic", "invented-1", "invented-2"} {
 			_, _ = c.Call(ctx, tool, nil, nil)
 		}
 		for _, method := range []string{"own/panic", "own/deny", "own/invented"} {
-			_, _ = c.Ask(ctx, method, nil)
+			_, _ = c.CallMethod(ctx, method, nil, nil)
 		}
-		if _, err := c.Prompt(ctx, "greet", nil); err != nil {
+		if _, err := c.Prompt(ctx, "greet", nil, nil); err != nil {
 			t.Error(err)
 		}
-		_, _ = c.Prompt(ctx, "invented", nil)
-		if _, err := c.Read(ctx, "doc:///secret-name"); err != nil {
+		_, _ = c.Prompt(ctx, "invented", nil, nil)
+		if _, err := c.Read(ctx, "doc:///secret-name", nil); err != nil {
 			t.Error(err)
 		}
 	})
@@ -152,7 +152,7 @@ func TestMiddleware(t *testing.T) {
 func TestMiddleware_seriesAreBounded(t *testing.T) {
 	b := newBench(t, telemetry.Options{})
 	s := newServer(b)
-	c := mcptest.Connect(t, s, mcp.Newest, nil)
+	c := mcptest.Connect(t, s, nil)
 	for i := range telemetry.MaxSeries + 50 {
 		name := fmt.Sprintf("tool-%d", i)
 		mcp.AddTool(s, mcp.Tool{Name: name, Description: "A tool."}, func(context.Context, *mcp.Call, nothing) (string, error) { return "", nil })
@@ -199,9 +199,9 @@ func TestMiddleware_traceContext(t *testing.T) {
 			b := newBench(t, telemetry.Options{})
 			s := newServer(b)
 			addTools(s)
-			for _, r := range []mcp.Revision{mcp.R20241105, mcp.Newest} {
+			for _, r := range []mcp.Revision{mcp.R20241105, mcp.LatestRevision} {
 				b.spans.Reset()
-				client := mcptest.Connect(t, s, r, nil)
+				client := mcptest.Connect(t, s, &mcptest.Options{Revision: r})
 				meta := mcp.Meta{}
 				if c.parent != "" {
 					meta["traceparent"] = c.parent
@@ -228,7 +228,7 @@ func TestMiddleware_traceContext(t *testing.T) {
 		b := newBench(t, telemetry.Options{})
 		s := newServer(b)
 		addTools(s)
-		client := mcptest.Connect(t, s, mcp.Newest, nil)
+		client := mcptest.Connect(t, s, nil)
 		for _, v := range []any{1, nil, []string{parent}, map[string]any{"traceparent": parent}} {
 			if _, err := client.Call(t.Context(), "look", nil, &mcp.CallOptions{Meta: mcp.Meta{"traceparent": v, "baggage": v}}); err != nil {
 				t.Fatal(err)
@@ -247,7 +247,7 @@ func TestClientObserver(t *testing.T) {
 	b := newBench(t, telemetry.Options{})
 	s := newServer(b)
 	addTools(s)
-	mcptest.EachRevision(t, s, &mcp.ClientOptions{Observe: b.ClientObserver()}, func(t *testing.T, c *mcp.Client) {
+	mcptest.EachRevision(t, s, &mcptest.Options{Client: mcp.ClientOptions{Observe: b.ClientObserver()}}, func(t *testing.T, c *mcp.Client) {
 		b.ended()
 		b.spans.Reset()
 		if _, err := c.Call(t.Context(), "look", nil, nil); err != nil {

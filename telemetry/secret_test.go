@@ -84,11 +84,11 @@ func TestNoSecrets(t *testing.T) {
 		}
 		return mcp.Principal{ID: "ada", Value: "canary-value"}, nil
 	}})
-	server := httptest.NewServer(tel.HTTP(h))
+	server := httptest.NewServer(tel.HTTP(h, func(*http.Request) telemetry.Sender { return telemetry.Sender{} }))
 	defer server.Close()
 
 	for _, r := range mcp.Revisions() {
-		transport, err := streamable.NewClient(server.URL+"/mcp", &streamable.ClientOptions{Header: http.Header{
+		transport, err := streamable.NewTransport(server.URL+"/mcp", &streamable.ClientOptions{Header: http.Header{
 			"Authorization": {"Bearer canary-key"}, "X-Api-Token": {"canary-header"}, "Cookie": {"canary=cookie"},
 		}})
 		if err != nil {
@@ -107,9 +107,9 @@ func TestNoSecrets(t *testing.T) {
 			}, &mcp.CallOptions{Meta: meta})
 		}
 		_, _ = client.Call(t.Context(), "create_task", map[string]any{"description": "canary-description"}, nil)
-		_, _ = client.Ask(t.Context(), "canary/method", map[string]any{"taskId": "canary-id"})
-		_, _ = client.Prompt(t.Context(), "canary-prompt", map[string]string{"canary": "canary"})
-		_, _ = client.Read(t.Context(), "canary://canary")
+		_, _ = client.CallMethod(t.Context(), "canary/method", map[string]any{"taskId": "canary-id"}, nil)
+		_, _ = client.Prompt(t.Context(), "canary-prompt", map[string]string{"canary": "canary"}, nil)
+		_, _ = client.Read(t.Context(), "canary://canary", nil)
 		if err := client.Close(); err != nil {
 			t.Error(err)
 		}

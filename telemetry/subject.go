@@ -26,17 +26,17 @@ const refusedDenied = "denied"
 // subjectOf looks at the arguments first. What it cannot read is left out.
 func subjectOf(r *mcp.Request, res mcp.Result) (s subject) {
 	var p struct {
-		Arguments json.RawMessage `json:"arguments"`
-		TaskID    json.RawMessage `json:"taskId"` // of a plain method
-		Args      json.RawMessage `json:"args"`   // of a laptop's
+		TaskID json.RawMessage `json:"taskId"` // of a plain method
+		Args   json.RawMessage `json:"args"`   // of a laptop's
 	}
 	var args struct {
 		Project json.RawMessage `json:"project"`
 		Task    json.RawMessage `json:"task"`
 		Claim   json.RawMessage `json:"claim"`
 	}
-	if jsonv2.Unmarshal(r.Params, &p) == nil && isObject(p.Arguments) {
-		_ = jsonv2.Unmarshal(p.Arguments, &args)
+	_ = jsonv2.Unmarshal(r.Params(), &p)
+	if a := r.Arguments(); isObject(a) {
+		_ = jsonv2.Unmarshal(a, &args)
 	}
 	switch {
 	case s.setTask(textOf(args.Task)), s.setTask(textOf(p.TaskID)), s.setLaptop(p.Args):

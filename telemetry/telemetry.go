@@ -87,10 +87,10 @@ const maxScrapes = 4
 // Observer counts what middleware cannot see. It is for mcp.ServerOptions.
 func (t *Telemetry) Observer() mcp.Observer {
 	return mcp.Observer{
-		Opened:  t.m.opened.Inc,
-		Closed:  func(error) { t.m.opened.Dec() },
-		Refused: func(error) { t.m.refused.Inc() },
-		Panic:   func(any, []byte) { t.m.panics.Inc() },
+		Connected:    t.m.opened.Inc,
+		Disconnected: func(error) { t.m.opened.Dec() },
+		Rejected:     func(error) { t.m.refused.Inc() },
+		Panicked:     func(any, []byte) { t.m.panics.Inc() },
 	}
 }
 

@@ -204,7 +204,7 @@ func (t *traces) begin(ctx context.Context, r *mcp.Request, o mcp.Target) (conte
 	case mcp.KindPrompt:
 		attrs = append(attrs, attribute.String(attrPrompt, o.Name))
 		name += " " + o.Name
-	case mcp.KindResource, mcp.KindTemplate: // the template, not the URI
+	case mcp.KindResource, mcp.KindResourceTemplate: // the template, not the URI
 		attrs = append(attrs, attribute.String(attrResource, o.Name))
 	}
 	return t.tracer.Start(ctx, strings.Clone(name), trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attrs...))

@@ -65,6 +65,9 @@ func (t *Tools) answerOf(ctx context.Context, k *caller, q board.Question) (*ans
 		if err != nil {
 			return nil, k.refuse(action{what: "Not read.", claim: q.Claim}, err)
 		}
+		if t.o.Once && d.Claim != nil && d.Claim.Handle == q.Claim && d.Claim.Owner == k.Owner {
+			t.note(ctx, k.Actor, q.Claim, "has read the answer to "+q.ID.String())
+		}
 		switch {
 		case d.Claim != nil && d.Claim.Handle == q.Claim:
 			s += fmt.Sprintf("\nYou still hold %v; continue with it.", q.Claim.Task)

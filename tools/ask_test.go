@@ -23,8 +23,8 @@ var elicitations = map[string]struct {
 }{
 	"session":     {mcp.R20250618, false},
 	"session new": {mcp.R20251125, false},
-	"rounds":      {mcp.Newest, false},
-	"task":        {mcp.Newest, true},
+	"rounds":      {mcp.LatestRevision, false},
+	"task":        {mcp.LatestRevision, true},
 }
 
 // testAsk makes one call of ask_question as a worker that holds web-1, in each of the ways
@@ -106,7 +106,7 @@ func TestAsk_personIsSilent(t *testing.T) {
 		if !strings.Contains(text, "no answer in 45 s. web-1 is parked") {
 			t.Errorf("ask_question = %q", text)
 		}
-		if s.revision != mcp.Newest && (took < 44*time.Second || took > 46*time.Second) {
+		if s.revision != mcp.LatestRevision && (took < 44*time.Second || took > 46*time.Second) {
 			t.Errorf("it took %v", took)
 		}
 	})
@@ -208,14 +208,14 @@ func TestAsk_oldRevision(t *testing.T) {
 // at the client, because the server cannot know that a person is there.
 func TestAsk_humanOnlyByKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture(t, web, setup{}, mcp.Newest)
+		s := newFixture(t, web, setup{}, mcp.LatestRevision)
 		o := setup{Project: "web", Who: func(context.Context, mcp.Principal) (*access.Caller, error) {
 			return &access.Caller{
 				Actor: board.Actor{Principal: "key", Owner: "key-1"}, Role: auth.Lead, Roles: map[string]auth.Role{"web": auth.Lead},
 			}, nil
 		}}
 		times := 0
-		a := s.connect(o, mcp.Newest, &mcp.ClientOptions{
+		a := s.connect(o, mcp.LatestRevision, &mcp.ClientOptions{
 			Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 				times++
 				return &mcp.ElicitResult{Action: "accept", Content: json.RawMessage(`{"answer":"Yes"}`)}, nil

@@ -27,7 +27,7 @@ func (t *Tools) boundText(ctx context.Context, k *caller, h *board.Handout) stri
 		return reviewText(h, t.begins) + "\nRemarks on lines of the diff go with a rejection: " + commentCall(h.Claim.Handle) + "\nWhen you have given your verdict, end your turn."
 	}
 	w := where(h)
-	tree := fmt.Sprintf("You are in a worktree of your own, %s, on branch %s. What is in it when you report or end is kept, committed or not, but for repositories inside it.",
+	tree := fmt.Sprintf("You are in a worktree of your own, %s, on branch %s. What is in it when you report or end is kept, committed or not, but for repositories inside it and files that git ignored when you began.",
 		inline(w.Dir, 200), inline(w.Branch, 80))
 	if t.begins != "" {
 		tree += " " + t.begins

@@ -39,7 +39,7 @@ func AuthorizeAs(c *access.Caller) func(mcp.Handler) mcp.Handler {
 
 // Visible reports whether the caller may see a tool, a prompt or a resource; it is meant
 // for mcp.ServerOptions.Visible.
-func Visible(ctx context.Context, _ mcp.Principal, kind mcp.Kind, name string) bool {
+func Visible(ctx context.Context, _ *mcp.Request, kind mcp.Kind, name string) bool {
 	c, ok := access.CallerFrom(ctx)
 	if !ok {
 		return false
@@ -71,10 +71,7 @@ type caller struct {
 	verb *access.Verb
 	call *mcp.Call // nil for a direct method
 	// waiter is the call, or the request of a direct method.
-	waiter interface {
-		Wait() (resume func())
-		Finish() (eof <-chan struct{})
-	}
+	waiter interface{ Idle() (resume func()) }
 	// credential is set if the credential is a person's. Even then a tool is called by an
 	// agent, so Actor.Person is never set here.
 	credential bool
@@ -120,7 +117,7 @@ func (k *caller) wait(d time.Duration) (resume func()) {
 	if d <= 0 {
 		return func() {}
 	}
-	return k.waiter.Wait()
+	return k.waiter.Idle()
 }
 
 // isLead reports whether the caller is a lead of the project, or of any if none is

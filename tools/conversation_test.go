@@ -47,7 +47,7 @@ func TestConversations(t *testing.T) {
 		t.Fatalf("no conversations: %v", err)
 	}
 	for _, file := range files {
-		for _, revision := range []mcp.Revision{mcp.Newest, mcp.R20250326} {
+		for _, revision := range []mcp.Revision{mcp.LatestRevision, mcp.R20250326} {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+revision.String(), func(t *testing.T) {
 				if !*update {
 					t.Parallel()
@@ -234,8 +234,8 @@ func (s *fixture) connect(o setup, revision mcp.Revision, co *mcp.ClientOptions)
 	a := &agent{}
 	a.server = mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, &mcp.ServerOptions{
 		Instructions: tools.Instructions(), Visible: tools.Visible,
-		Observer: mcp.Observer{Panic: func(v any, stack []byte) { s.t.Errorf("panic: %v\n%s", v, stack) }},
-		Complete: func(ctx context.Context, c *mcp.Call, p mcp.CompleteParams) (*mcp.Completion, error) {
+		Observer: mcp.Observer{Panicked: func(v any, stack []byte) { s.t.Errorf("panic: %v\n%s", v, stack) }},
+		Complete: func(ctx context.Context, c *mcp.Call, p *mcp.CompleteParams) (*mcp.Completion, error) {
 			return a.tools.Complete(ctx, c, p)
 		},
 	})
@@ -249,7 +249,11 @@ func (s *fixture) connect(o setup, revision mcp.Revision, co *mcp.ClientOptions)
 		a.server.Close()
 	})
 	s.t.Cleanup(a.stop) // runs after the client has disconnected
-	a.client = mcptest.Connect(s.t, a.server, revision, co)
+	options := &mcptest.Options{Revision: revision}
+	if co != nil {
+		options.Client = *co
+	}
+	a.client = mcptest.Connect(s.t, a.server, options)
 	return a
 }
 

@@ -108,7 +108,7 @@ func createdText(t board.Task, d board.Doc) string {
 		Description string `json:"description"`
 		Status      string `json:"status"`
 		State       string `json:"state,omitzero"`
-	}{t.ID.String(), t.Title, cut(d.Description, maxEcho), string(t.Status), state}))))
+	}{t.ID.String(), t.Title, visible.Cut(d.Description, maxEcho), string(t.Status), state}))))
 }
 
 // newTask converts the arguments of create_task.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/rawjson"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
 )
@@ -305,11 +306,11 @@ func textParam(r *mcp.Request, name string, required bool) (string, error) {
 	if required {
 		want = " must be a non-empty string"
 	}
-	if required && r.Params == nil {
+	if required && r.Params() == nil {
 		return "", jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "params must be an object")
 	}
 	var s string
-	for member, v := range jsonrpc.Members(r.Params) {
+	for member, v := range rawjson.Members(r.Params()) {
 		if member != name || string(v) == "null" {
 			continue
 		}

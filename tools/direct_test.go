@@ -16,7 +16,7 @@ import (
 // TestDirect calls the three plain JSON-RPC methods without a handshake.
 func TestDirect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture(t, web, setup{}, mcp.Newest)
+		s := newFixture(t, web, setup{}, mcp.LatestRevision)
 		server := mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, nil)
 		register(server, s.b, setup{Piped: true, Project: "web"})
 		in, to := io.Pipe()

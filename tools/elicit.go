@@ -25,7 +25,7 @@ func (t *Tools) mayAskPerson(k *caller) bool { return t.mayShowForm(k) && t.pers
 
 // mayShowForm reports whether the client can show a form to the person at it.
 func (t *Tools) mayShowForm(k *caller) bool {
-	if t.o.Quiet || !k.call.Client().ElicitsForm() {
+	if t.o.Quiet || !k.call.ClientCapabilities().HasForm() {
 		return false
 	}
 	t.mu.Lock()

@@ -391,7 +391,7 @@ func errorText(err error) string {
 		s = strings.ReplaceAll(s, kind.Error()+": ", "")
 		s = strings.ReplaceAll(s, ": "+kind.Error(), "")
 	}
-	return sentence(cut(visible.Line(s), 600))
+	return sentence(visible.Cut(visible.Line(s), 600))
 }
 
 // rpcError converts an error of the board to a JSON-RPC error.

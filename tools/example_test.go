@@ -37,7 +37,7 @@ func ExampleRegister() {
 	server.Use(tools.AuthorizeAs(agent))
 	tools.Register(server, b, &tools.Options{Pipe: agent})
 
-	// A real program serves mcp.Stdio(), and runs b.Run and the Run of the tools as well.
+	// A real program serves mcp.Stdio(nil), and runs b.Run and the Run of the tools as well.
 	near, far := jsonrpc.Pipe(jsonrpc.Limits{})
 	go func() { _ = server.Serve(ctx, far) }()
 	client, err := mcp.Connect(ctx, near, nil)
@@ -46,7 +46,7 @@ func ExampleRegister() {
 	}
 	defer client.Close()
 
-	made, err := mcp.CallAs[string](ctx, client, "create_task", map[string]any{"description": "Write the schema"})
+	made, err := mcp.CallAs[string](ctx, client, "create_task", map[string]any{"description": "Write the schema"}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -117,7 +117,7 @@ func (t *Tools) publishEvents(ctx context.Context, at board.Cursor) board.Cursor
 			}
 		}
 		for slug := range changed {
-			t.server.PartUpdated(boardURI, slug)
+			t.server.ResourceUpdated(boardURI, slug)
 		}
 	}
 	return at
@@ -127,12 +127,12 @@ func (t *Tools) publishEvents(ctx context.Context, at board.Cursor) board.Cursor
 func (t *Tools) publishQuestions(before, now map[string]string) {
 	for slug := range before {
 		if _, ok := now[slug]; !ok {
-			t.server.PartUpdated(questionsURI, slug)
+			t.server.ResourceUpdated(questionsURI, slug)
 		}
 	}
 	for slug := range now {
 		if now[slug] != before[slug] {
-			t.server.PartUpdated(questionsURI, slug)
+			t.server.ResourceUpdated(questionsURI, slug)
 		}
 	}
 }

@@ -158,7 +158,7 @@ func resultLocation(r board.Result) string {
 	if r.Branch != "" && len(at) == 0 {
 		at = append(at, "branch "+inline(r.Branch, 60))
 		for _, e := range r.Evidence {
-			if e.Kind == board.EvidenceOther && e.Observed { // which may not be what this clone has there
+			if e.Kind == board.EvidenceOther && e.Observed && board.ValidCommit(e.Ref) { // which may not be what this clone has there
 				at[0] += ", commit " + shortCommit(e.Ref)
 			}
 		}
@@ -166,7 +166,7 @@ func resultLocation(r board.Result) string {
 	if len(at) > 2 {
 		at = at[:2]
 	}
-	if r.Uncommitted > 0 {
+	if r.NotCommitted() != "" {
 		at = append(at, count(r.Uncommitted, "file", "files")+" not committed")
 	}
 	return strings.Join(at, ", ")
@@ -217,6 +217,12 @@ func besideText(h *board.Handout, left left) string {
 		line = left.over.text(w)
 	case left.fresh(w) && !left.room.Bare:
 		line = "Another agent worked in this directory when you got the task."
+	case left.lying > 0 && !left.unnoted:
+		lines = append(lines, fmt.Sprintf("%s in this directory, from before your task. What you report leaves that out, unless you commit it.",
+			thereAre(left.lying, "uncommitted file", "uncommitted files")))
+	}
+	if left.unnoted {
+		lines = append(lines, "It could not be noted what lies in this directory. So what you report leaves out every file that is not committed: commit your work.")
 	}
 	switch {
 	case line == "":
@@ -273,7 +279,7 @@ func lastAttemptText(h *board.Handout, left left) string {
 	switch expired := last.Cause == board.CauseExpired; {
 	case expired && last.Reason == board.Killed: // before its lease expired
 		line = workerLabel(last.Worker, h.Claim.Worker) + ": " + board.Killed
-	case last.Reason != "" && !expired && last.Cause != board.CauseParked:
+	case last.Reason != "" && !expired && last.Cause != board.CauseParked && last.Cause != board.CauseDone: // of which the events tell
 		line += ": " + inline(last.Reason, 240)
 	}
 	if at := left.of(last.Attempt); at != "" {
@@ -300,6 +306,7 @@ func lastAttemptText(h *board.Handout, left left) string {
 	for _, s := range avoid[max(0, len(avoid)-2):] {
 		lines = append(lines, "do not repeat: "+s)
 	}
+	lines = append(lines, callLines(h.Calls)...)
 	return strings.Join(lines, "\n")
 }
 

@@ -173,7 +173,7 @@ func giveAnswer(ctx context.Context, t *Tools, k *caller, in struct {
 	if q, err = t.b.Answer(ctx, k.Actor, q.ID, in.Answer); err != nil {
 		return nil, k.refuse(e, err)
 	}
-	t.server.PartUpdated(questionsURI, q.Project)
+	t.server.ResourceUpdated(questionsURI, q.Project)
 	s := fmt.Sprintf("%v is answered: %s.", q.ID, inline(q.Answer, 200))
 	if !q.Claim.IsZero() {
 		s += fmt.Sprintf(" %v can continue.", q.Claim.Task)

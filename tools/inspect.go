@@ -11,12 +11,13 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/visible"
+	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
 // work returns the work of a task's newest attempt, for the Inspector, in a project.
 func (t *Tools) work(ctx context.Context, principal string, d board.Dossier, p board.Project) (w board.Work, err error) {
 	w = board.WorkOf(d, principal)
-	w.Land = p.Land
+	w.Land, w.Slot = p.Land, t.o.Keep != nil
 	w.Others, err = t.b.Claims(ctx, board.ClaimFilter{Principal: principal})
 	return w, err
 }
@@ -71,8 +72,8 @@ type inspection struct {
 	tree string
 	// land is where the project lands its work, empty if it does not, or if nothing was looked at.
 	land string
-	// reviewed is set if somebody reviews the work.
-	reviewed bool
+	// reviewed is set if somebody reviews the work, and trusted if the project takes every report.
+	reviewed, trusted bool
 }
 
 // stated is what a report says of its work: the branch that it is on, and that it has changed no
@@ -84,7 +85,7 @@ type stated struct {
 
 // inspect verifies the evidence of a report and runs the check.
 func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Report, says stated) (inspection, error) {
-	k.waiter.Finish() // a client may send its report and nothing after it
+	jsonrpc.Finish(ctx) // a client may send its report and nothing after it
 	seen, err := t.judge(ctx, k, e, r, says)
 	switch {
 	case err != nil:
@@ -110,7 +111,7 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 	if err != nil {
 		return seen, err
 	}
-	seen.land, seen.reviewed = p.Land, p.Policy.Reviewed()
+	seen.land, seen.reviewed, seen.trusted = p.Land, p.Policy.Reviewed(), p.Policy == board.PolicyTrust
 	w, err := t.work(ctx, k.Principal, d, p)
 	if err != nil {
 		return seen, err
@@ -128,8 +129,17 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 		if w.Place.Named && !last.Named { // it is known now that the work is there, and was left
 			note(w.Place)
 		}
-		if p.Policy != board.PolicyTrust && !(apart && t.nothingToSee(r)) {
+		landed := p.Land != "" && t.o.Keep == nil // else it does not matter, or it is stored all the same
+		if landed && !says.noChanges || p.Policy != board.PolicyTrust && !(apart && t.nothingToSee(r)) {
+			if e, ok := errors.AsType[*board.PlaceError](err); ok && landed && apart && t.nothingToSee(r) {
+				err = &board.PlaceError{Why: e.Why, Next: fmt.Sprintf("%s; if the task changed no file, %s with %s", e.Next, repeat(), argument("no_changes", true))}
+			}
 			return seen, notThere(h, err)
+		}
+		if landed {
+			if at, first := t.o.Inspector.Denied(ctx, w); first {
+				return seen, hasCommits(h, at)
+			}
 		}
 		r.Where = board.Where{} // nothing is looked at
 		if t.o.Keep != nil && w.Place.Named {
@@ -162,8 +172,8 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 	}
 	t.o.Inspector.Resolve(ctx, w, r.Evidence)
 	observed, faults, err := t.o.Inspector.Verify(ctx, w, r.Evidence)
-	if _, ok := errors.AsType[*board.PlaceError](err); ok && p.Policy == board.PolicyTrust {
-		err = nil
+	if _, ok := errors.AsType[*board.PlaceError](err); ok && p.Policy == board.PolicyTrust && (p.Land == "" || says.noChanges) {
+		err = nil // else it would land
 	}
 	if err != nil {
 		return seen, elsewhere(err)
@@ -260,7 +270,7 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 		}
 		return seen, &refusal{
 			what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), why: "These files changed while the check ran: " + inlineList(res.Loose, 1000) + ".", code: "check_changed", err: board.ErrConflict,
-			next: "Next: " + repeat() + " when nothing writes to the worktree; new files that the check writes belong in .gitignore, and those that are committed it has to leave as they are.",
+			next: "Next: " + repeat() + " when nothing writes to the worktree. New files among them are taken for what the check writes, and left out of your work; if one is yours, add it with git add. Files that git has are in your work as they are then: put back what is not yours, as with git restore. What the check writes belongs in .gitignore, and committed files it has to leave as they are.",
 		}
 	case CheckRed, CheckNotJudged:
 		out, err := t.b.Checked(ctx, k.Actor, h, board.CheckRun{
@@ -423,7 +433,7 @@ func (t *Tools) waitCheck(ctx context.Context, k *caller, h board.Handle, w boar
 	res, err = t.o.Inspector.Check(ctx, w, wait, waiting)
 	if err == nil && res.State == CheckRunning && ctx.Err() == nil {
 		select {
-		case <-k.waiter.Finish(): // nobody will repeat the call
+		case <-jsonrpc.Finish(ctx): // nobody will repeat the call
 			return t.o.Inspector.Check(ctx, w, maxVerdictWait, waiting)
 		default:
 		}

@@ -12,6 +12,9 @@ import (
 type Inspector interface {
 	// Begin is called when a task is handed out here.
 	Begin(ctx context.Context, w board.Work) error
+	// Noted reports whether it is known what lay about where a task was handed out. Otherwise Lying leaves out all that is
+	// not committed.
+	Noted(w board.Work) bool
 	// Place returns where the work of a claim is now. branch is a branch that the call
 	// names, or empty. The error is a *board.PlaceError if the work cannot be seen from here.
 	Place(ctx context.Context, w board.Work, branch string) (board.Where, error)
@@ -21,6 +24,11 @@ type Inspector interface {
 	// Look returns what there is now of the work that an earlier attempt left at its place. ok
 	// is false if it cannot be looked at from here. The zero attempt may have a place.
 	Look(ctx context.Context, a board.Attempt) (s board.Sight, ok bool)
+	// Fetch brings the work of a report here that was made in another clone, from where a target is that is not in that
+	// clone either. tip is its commit. ok is false if it is not there.
+	Fetch(ctx context.Context, a board.Attempt, tip, land string) (s board.Sight, ok bool)
+	// Has reports whether a commit is in the clone.
+	Has(ctx context.Context, commit string) bool
 	// Leftover returns which of some works comes first whose newest attempt left files that are
 	// not committed in the inspector's own worktree, and how many are there; -1 and 0 if there
 	// is none.
@@ -44,6 +52,9 @@ type Inspector interface {
 	// Verify looks at evidence. It returns the pieces that it has seen, and a sentence
 	// for each piece that is false.
 	Verify(ctx context.Context, w board.Work, evidence []board.Evidence) (observed []board.Evidence, faults []string, err error)
+	// Denied returns where a branch of the claim has commits since the task was handed out, if a report says that the task changed
+	// no file. first is false if there is none, or if it was returned before.
+	Denied(ctx context.Context, w board.Work) (at board.Where, first bool)
 	// OnBranch returns a *board.PlaceError if the newest commit of the work is on no branch, where
 	// nothing keeps it.
 	OnBranch(ctx context.Context, w board.Work) error
@@ -62,9 +73,12 @@ type Inspector interface {
 	// Command is the check that will run at a report, empty if there is none. why says why
 	// one that is configured will not run, or what else is not looked at.
 	Command() (command, why string)
+	// Lying returns which files at the place of the work lay there before the task was taken.
+	Lying(ctx context.Context, w board.Work) (board.Loose, error)
 	// Store stores the work of a report as a commit that stays, and returns that: tree if the check has
-	// judged one, else everything at the place of the work. It is empty if the work is not in git.
-	Store(ctx context.Context, w board.Work, tree, title, summary string) (commit string, err error)
+	// judged one, else everything at the place of the work, in both cases without the files that Lying leaves out. It is empty
+	// if the work is not in git.
+	Store(ctx context.Context, w board.Work, tree, title, summary string) (commit string, loose board.Loose, err error)
 	// Tip says what the work of a commit is for a target, such as main, which is empty if there is none.
 	// same is set if the target has nothing to gain by it.
 	Tip(ctx context.Context, w board.Work, commit, land string) (tip board.Tip, same bool, err error)
@@ -72,8 +86,14 @@ type Inspector interface {
 	// be landed from there.
 	Share(ctx context.Context, h board.Handle, commit, land string) error
 	// Includes returns the work of other tasks of the project that was reported and is in the work of a tip, since
-	// what that began from.
-	Includes(ctx context.Context, w board.Work, tip board.Tip) ([]board.Included, error)
+	// what that began from, with the files of which Lying leaves nothing out because they are in commits now. get reads a
+	// task from the board: other boards may have reported tasks with the same ids.
+	Includes(ctx context.Context, w board.Work, tip board.Tip, get func(ctx context.Context, id board.ID, events int) (board.Dossier, error)) ([]board.Included, error)
+	// Dropped says what the work of a tip lacks of the former work of its task.
+	Dropped(ctx context.Context, w board.Work, tip board.Tip) (board.Dropped, error)
+	// Forgone returns the work of a task, of this attempt and of former ones, that the target lacks. What is at a place that is taken
+	// is another task's. first is set at the first time that it returns some for a claim.
+	Forgone(ctx context.Context, w board.Work, taken func(board.Where) bool) (list []board.Forgone, first bool, err error)
 	// Diff returns what the work of a tip changed, zero if that is not known.
 	Diff(ctx context.Context, w board.Work, tip board.Tip) (board.Diff, error)
 	// End is called when a report was accepted, with what was observed.

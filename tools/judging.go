@@ -19,7 +19,11 @@ func (t *Tools) judging(ctx context.Context, h *board.Handout) (lines []string) 
 		return nil
 	}
 	if t.o.Inspector == nil {
-		return []string{"Bossman cannot look at your work over HTTP: it runs no check, and your evidence counts as claimed."}
+		lines = append(lines, "Bossman cannot look at your work over HTTP: it runs no check, and your evidence counts as claimed.")
+		if p.Land != "" {
+			lines = append(lines, fmt.Sprintf("This project lands its work on %s: report changes of files in the clone that has them, with bossman mcp or bossman done.", inline(p.Land, 80)))
+		}
+		return lines
 	}
 	command, why := t.o.Inspector.Command()
 	tree, waived := h.CheckWaived()
@@ -31,7 +35,7 @@ func (t *Tools) judging(ctx context.Context, h *board.Handout) (lines []string) 
 		lines = append(lines, "At the report Bossman runs "+inline(command, 300)+".")
 	}
 	if why != "" && !waived {
-		lines = append(lines, cut(visible.Line(why), 500))
+		lines = append(lines, visible.Cut(visible.Line(why), 500))
 	}
 	if paths := t.o.Inspector.Unresolved(ctx, board.WorkOf(h.Dossier, h.Claim.Worker.Principal)); len(paths) > 0 {
 		lines = append(lines, fmt.Sprintf("An earlier attempt left conflict markers in %s: resolve these conflicts before you report.", inlineList(paths, 1000)))

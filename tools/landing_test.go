@@ -10,6 +10,7 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/mcptest"
 	"github.com/bossman-dev/bossman/store/sqlite"
+	"github.com/bossman-dev/bossman/tools"
 )
 
 // aCommit is the full name of a commit.
@@ -35,12 +36,12 @@ func (g gitWork) Elsewhere(context.Context, board.Work, func(board.Where, board.
 	return nil, board.NotIdle, nil
 }
 
-func (g gitWork) Store(_ context.Context, w board.Work, _, title, summary string) (string, error) {
+func (g gitWork) Store(_ context.Context, w board.Work, _, title, summary string) (string, board.Loose, error) {
 	*g.stored++
 	if w.Place.Dir != "/w" || title != "One" || summary != "made it" {
-		return "", &board.PlaceError{Why: "this is not the work", Next: "look"}
+		return "", board.Loose{}, &board.PlaceError{Why: "this is not the work", Next: "look"}
 	}
-	return aCommit, nil
+	return aCommit, board.Loose{}, nil
 }
 
 func (g gitWork) Diff(_ context.Context, w board.Work, tip board.Tip) (board.Diff, error) {
@@ -82,28 +83,17 @@ func TestReport_landing(t *testing.T) {
 		shared  int
 		text    string
 	}{
-		"lands":                           {land: "main", status: board.Landing, tip: true, stored: 1, shared: 1, text: waits},
-		"lands, under bossman work":       {land: "main", keep: keep, status: board.Landing, tip: true, shared: 1, text: waits},
-		"nothing to gain":                 {land: "main", same: true, status: board.Done, tip: true, no: true, stored: 1, text: "web-1 is done."},
-		"its worker says so":              {land: "main", says: true, status: board.Done, no: true, text: "web-1 is done."},
-		"its worker says so, and is seen": {land: "main", says: true, keep: keep, status: board.Landing, tip: true, shared: 1, text: waits},
-		"does not land":                   {status: board.Done, text: "web-1 is done."},
-		"does not land, bossman work":     {keep: keep, status: board.Done, tip: true, text: "web-1 is done."},
-		"is reviewed":                     {policy: board.PolicyPerson, status: board.InReview, tip: true, stored: 1, text: "Recorded. web-1 is now in review"},
+		"lands":                            {land: "main", status: board.Landing, tip: true, stored: 1, shared: 1, text: waits},
+		"lands, under bossman work":        {land: "main", keep: keep, status: board.Landing, tip: true, shared: 1, text: waits},
+		"nothing to gain":                  {land: "main", same: true, status: board.Done, tip: true, no: true, stored: 1, text: "web-1 is done."},
+		"its worker says so":               {land: "main", says: true, status: board.Done, no: true, text: "web-1 is done."},
+		"its worker says so, bossman work": {land: "main", says: true, keep: keep, status: board.Done, no: true, text: "web-1 is done."},
+		"does not land":                    {status: board.Done, text: "web-1 is done."},
+		"does not land, bossman work":      {keep: keep, status: board.Done, tip: true, text: "web-1 is done."},
+		"is reviewed":                      {policy: board.PolicyPerson, status: board.InReview, tip: true, stored: 1, text: "Recorded. web-1 is now in review"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "board.db"), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer store.Close()
-			b := board.New(store, nil)
-			if err := b.SetProject(t.Context(), board.Project{Slug: "web", Policy: x.policy}); err != nil {
-				t.Fatal(err)
-			}
-			if err := b.SetLand(t.Context(), ada, "web", x.land); err != nil {
-				t.Fatal(err)
-			}
+			b := landingBoard(t, board.Project{Slug: "web", Policy: x.policy}, x.land)
 			task, _, err := b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, "")
 			if err != nil {
 				t.Fatal(err)
@@ -111,7 +101,7 @@ func TestReport_landing(t *testing.T) {
 			stored, shared := 0, 0
 			s := mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, nil)
 			register(s, b, setup{Project: "web", Inspector: gitWork{idle: x.says, same: x.same, stored: &stored, shared: &shared}, Keep: x.keep})
-			c := mcptest.Connect(t, s, mcp.Newest, nil)
+			c := mcptest.Connect(t, s, nil)
 			res, err := c.Call(t.Context(), "get_next_task", nil, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -141,20 +131,27 @@ func TestReport_landing(t *testing.T) {
 	}
 }
 
-// TestReport_notShared: a report is not accepted before its work is where it can be landed.
-func TestReport_notShared(t *testing.T) {
+// landingBoard returns a board with one project, whose work lands on a target.
+func landingBoard(t *testing.T, p board.Project, target string) *board.Board {
+	t.Helper()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "board.db"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
+	t.Cleanup(func() { _ = store.Close() })
 	b := board.New(store, nil)
-	if err := b.SetProject(t.Context(), board.Project{Slug: "web"}); err != nil {
+	if err := b.SetProject(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.SetLand(t.Context(), ada, "web", "origin/main"); err != nil {
+	if err := b.SetLand(t.Context(), ada, p.Slug, target); err != nil {
 		t.Fatal(err)
 	}
+	return b
+}
+
+// TestReport_notShared: a report is not accepted before its work is where it can be landed.
+func TestReport_notShared(t *testing.T) {
+	b := landingBoard(t, board.Project{Slug: "web"}, "origin/main")
 	task, _, err := b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, "")
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +159,7 @@ func TestReport_notShared(t *testing.T) {
 	stored, shared := 0, 0
 	s := mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, nil)
 	register(s, b, setup{Project: "web", Inspector: gitWork{stored: &stored, shared: &shared, lost: true}})
-	c := mcptest.Connect(t, s, mcp.Newest, nil)
+	c := mcptest.Connect(t, s, nil)
 	res, err := c.Call(t.Context(), "get_next_task", nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -180,4 +177,99 @@ func TestReport_notShared(t *testing.T) {
 			t.Errorf("the task is %s, %v; want %s", d.Task.Status, err, want.status)
 		}
 	}
+}
+
+// TestReport_outOfSight: over HTTP a report of work that is to be landed is refused, and one of no changes is recorded.
+func TestReport_outOfSight(t *testing.T) {
+	b := landingBoard(t, board.Project{Slug: "web"}, "main")
+	if _, _, err := b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	s := mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, nil)
+	register(s, b, setup{Project: "web"})
+	c := mcptest.Connect(t, s, nil)
+	res, err := c.Call(t.Context(), "get_next_task", nil, nil)
+	if err != nil || !strings.Contains(res.Text(), `lands its work on "main"`) {
+		t.Fatalf("get_next_task = %q, %v", res.Text(), err)
+	}
+	report := map[string]any{"claim": claimOf(t, res)["claim"], "summary": "made it"}
+	if res, err = c.Call(t.Context(), "report_task_done", report, nil); err != nil || !strings.Contains(res.Text(), "cannot look at yours over HTTP") {
+		t.Errorf("report_task_done = %q, %v", res.Text(), err)
+	}
+	report["no_changes"] = true
+	for range 2 {
+		if res, err = c.Call(t.Context(), "report_task_done", report, nil); err != nil || !strings.Contains(res.Text(), "web-1 is done") {
+			t.Errorf("report_task_done = %q, %v", res.Text(), err)
+		}
+	}
+}
+
+// TestReport_leavesOut: a report of no changes that leaves out work of its task is refused once, and then names that work, also if it
+// cannot be looked at.
+func TestReport_leavesOut(t *testing.T) {
+	for name, unseen := range map[string]bool{"seen": false, "over HTTP": true} {
+		t.Run(name, func(t *testing.T) {
+			b := landingBoard(t, board.Project{Slug: "web"}, "main")
+			task, _, err := b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored, shared, told := 0, 0, false
+			work := gitWork{stored: &stored, shared: &shared}
+			connect := func(i tools.Inspector) *mcp.Client {
+				s := mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, nil)
+				register(s, b, setup{Project: "web", Inspector: i})
+				return mcptest.Connect(t, s, nil)
+			}
+			c := connect(work)
+			report := func(want string, args map[string]any) {
+				t.Helper()
+				res, err := c.Call(t.Context(), "report_task_done", args, nil)
+				if err != nil || !strings.Contains(res.Text(), want) {
+					t.Errorf("report_task_done = %q, %v; want %q", res.Text(), err, want)
+				}
+			}
+			claim := func() any {
+				t.Helper()
+				res, err := c.Call(t.Context(), "get_next_task", nil, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return claimOf(t, res)["claim"]
+			}
+			report("waits to be landed", map[string]any{"claim": claim(), "summary": "made it"})
+			if _, err := b.Return(t.Context(), ada, task.ID, board.Return{Kind: board.ReturnAsked, Text: "not like this"}); err != nil {
+				t.Fatal(err)
+			}
+			if c = connect(leaving{work, &told}); unseen {
+				c = connect(nil)
+			}
+			again := map[string]any{"claim": claim(), "summary": "all there", "no_changes": true}
+			report(`"main" lacks work of this task: commit aaaaaaaaaa of branch "work" changed "web-1".`, again)
+			report("web-1 is done", again)
+			d, err := b.Get(t.Context(), task.ID, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e := d.Doc.Result.Evidence; len(e) != 1 || !e[0].Observed || !strings.Contains(e[0].Detail, `changed "web-1"`) {
+				t.Errorf("evidence = %+v; want one piece that names web-1", e)
+			}
+		})
+	}
+}
+
+// leaving is idle work of a task that had some before.
+type leaving struct {
+	gitWork
+	told *bool
+}
+
+func (leaving) Elsewhere(context.Context, board.Work, func(board.Where, board.Idle) bool) ([]board.Where, board.Idle, error) {
+	return nil, board.IdleAlways, nil
+}
+
+func (l leaving) Forgone(_ context.Context, w board.Work, _ func(board.Where) bool) ([]board.Forgone, bool, error) {
+	first := !*l.told
+	*l.told = true
+	return []board.Forgone{{Commit: w.Former.Tip.Commit, Branch: w.Former.Attempt.Where.Branch, Files: []string{"web-1"}, Here: true}}, first, nil
 }

@@ -34,12 +34,18 @@ type left struct {
 	stored, ending bool
 	// over is what attempts at other tasks left in the directory of the hand-out.
 	over leftover
+	// lying is how many files lie uncommitted there, and are nobody's that is known.
+	lying int
+	// unnoted is set if what lies there could not be noted.
+	unnoted bool
 	// room is where the ordered branch can be made.
 	room board.Room
 	// into is the branch to fetch the newest work to if that is in another repository, empty if it is
 	// not: one that is here already may be checked out, or have gone another way, and git would
 	// refuse it.
 	into string
+	// absent says how the reported work gets here, if it is not in this clone.
+	absent string
 	// strays are places that no attempt has named, and where there may be work all the same.
 	strays []board.Where
 }
@@ -49,6 +55,7 @@ type leftPlace struct {
 	board.Sight
 	head   string // the commit that the attempt was last seen at
 	looked bool   // false: it could not be looked at from here
+	state  string // the ref that has it in its own clone, if it is not on its branch there
 	twin   bool   // it is in another clone, whose directory has the same name as the one here
 	theirs bool   // it is the word of another key
 }
@@ -80,7 +87,9 @@ func (t *Tools) leftBy(ctx context.Context, k *caller, h *board.Handout) (l left
 			continue
 		}
 		if !a.Own(h.Claim.Worker.Principal) {
-			if len(l.said) < maxLeft {
+			if p, ok := t.shared(ctx, h, a); ok {
+				l.places = append(l.places, p)
+			} else if len(l.said) < maxLeft {
 				l.said = append(l.said, leftPlace{attempt: a.Attempt, Sight: described(a.Where), theirs: true})
 			}
 			continue
@@ -93,11 +102,22 @@ func (t *Tools) leftBy(ctx context.Context, k *caller, h *board.Handout) (l left
 			a.Where.Head = commitOf(*done)
 		}
 		s, ok := t.look(ctx, a)
-		p := leftPlace{attempt: a.Attempt, Sight: s, head: a.Where.Head, looked: ok, twin: s.Where.Dir == where(h).Dir && !s.Where.SameClone(where(h))}
+		state := ""
+		if done := h.Doc.Result; !ok && a.Cause == board.CauseDone && last == nil && done != nil && !done.Tip.IsZero() {
+			if s, ok = t.fetched(ctx, h, a, s); !ok && a.Where.Uncommitted > 0 {
+				state = a.Handle.Ref()
+			}
+		}
+		p := leftPlace{state: state, attempt: a.Attempt, Sight: s, head: a.Where.Head, looked: ok, twin: s.Where.Dir == where(h).Dir && !s.Where.SameClone(where(h))}
 		if last == nil {
 			last = &p
 		}
-		k := key{cmp.Or(s.Where.Clone, s.Where.Host), s.Where.Dir, s.Where.Branch}
+		k := key{cmp.Or(s.Where.Clone, s.Where.Host), s.Where.Dir, cmp.Or(s.Ref, s.Where.Branch)}
+		if s.Ref != "" { // a later attempt that went to its branch, and found none of it there, has done nothing
+			l.places = slices.DeleteFunc(l.places, func(p leftPlace) bool {
+				return p.Where.Branch == a.Where.Branch && p.Where.Head == a.Where.Head && p.Where.Uncommitted == 0
+			})
+		}
 		if s.Where.Worked && !seen[k] {
 			seen[k] = true
 			l.places = append(l.places, p)
@@ -108,6 +128,12 @@ func (t *Tools) leftBy(ctx context.Context, k *caller, h *board.Handout) (l left
 	}
 	if !t.isBound() { // its worktree was made for it, and begins from the newest work
 		l.over = t.leftoverHere(ctx, h)
+		if w := where(h); t.o.Inspector != nil && h.Claim.Attempt == 1 && w.Ordered == "" && !h.Again {
+			l.lying = w.Uncommitted
+		}
+		if t.o.Inspector != nil && !h.Claim.IsReview() {
+			l.unnoted = !t.o.Inspector.Noted(board.WorkOf(h.Dossier, h.Claim.Worker.Principal))
+		}
 		l.goOn(ctx, t, k, h, others)
 	}
 	if p, ok := l.fetchable(where(h)); ok {
@@ -116,8 +142,21 @@ func (t *Tools) leftBy(ctx context.Context, k *caller, h *board.Handout) (l left
 			l.into = t.o.Inspector.Apart(where(h), l.into).Branch
 		}
 	}
-	l.strays = t.strays(ctx, h, l)
+	l.strays, l.absent = t.strays(ctx, h, l), t.absent(ctx, h, l)
 	return l
+}
+
+// fetched brings the reported work of an attempt in another clone here, if the project lands its work elsewhere. ok is false
+// if that is not possible: then s is what was seen of it.
+func (t *Tools) fetched(ctx context.Context, h *board.Handout, a board.Attempt, s board.Sight) (now board.Sight, ok bool) {
+	p, err := t.b.Project(ctx, h.Task.ID.Project)
+	if err != nil || t.o.Inspector == nil || t.isBound() {
+		return s, false
+	}
+	if now, ok = t.o.Inspector.Fetch(ctx, a, h.Doc.Result.Tip.Commit, p.Land); !ok {
+		return s, false
+	}
+	return now, true
 }
 
 // goOn tells the worker of a hand-out to go on with the branch that has the newest work, or,
@@ -278,7 +317,10 @@ func (l left) earlier(h *board.Handout, last int) (lines []string) {
 	w := where(h)
 	if l.into != "" {
 		from := l.places[0].Where
-		lines = append(lines, fmt.Sprintf("That is another repository. To go on with it here: git fetch %s %s:%s", visible.ShellWord(from.Dir), visible.ShellWord(from.Branch), visible.ShellWord(l.into)))
+		lines = append(lines, fmt.Sprintf("That is another repository. To go on with it here: git fetch %s %s:%s", visible.ShellWord(from.Dir), visible.ShellWord(cmp.Or(l.places[0].state, from.Branch)), visible.ShellWord(l.into)))
+	}
+	if l.absent != "" {
+		lines = append(lines, l.absent)
 	}
 	lines = append(lines, l.strayLines(h.Task.ID)...)
 	switch {

@@ -113,7 +113,7 @@ func TestLeft_another(t *testing.T) {
 			register(s, b, setup{Project: "web", Inspector: lookingAt{looked: &looked, left: c.left}, Where: func(context.Context) board.Where {
 				return board.Where{Host: "h", Dir: "/web", Branch: "main", Head: "abcdef123456", Uncommitted: 3}
 			}})
-			res, err := mcptest.Connect(t, s, mcp.Newest, nil).Call(t.Context(), "get_next_task", map[string]any{"task": "web-1"}, nil)
+			res, err := mcptest.Connect(t, s, nil).Call(t.Context(), "get_next_task", map[string]any{"task": "web-1"}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +155,7 @@ func TestLeft_served(t *testing.T) {
 				c.Principal, c.Owner, c.OneWorker = key, key, true
 				return c, nil
 			}})
-			res, err := mcptest.Connect(t, s, mcp.Newest, nil).Call(t.Context(), tool, args, nil)
+			res, err := mcptest.Connect(t, s, nil).Call(t.Context(), tool, args, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -65,7 +65,7 @@ func readAll(t *testing.T, texts []string) (read []string) {
 	o.Where = func(context.Context) board.Where { // any client's word
 		return board.Where{Host: "x " + texts[1], Clone: "x " + texts[2], Dir: "/x " + texts[3], Client: "x " + texts[4], Head: "3f2c1ab99"}
 	}
-	s := newFixture(t, p, o, mcp.Newest)
+	s := newFixture(t, p, o, mcp.LatestRevision)
 	keep := func(text string) {
 		read = append(read, handle.ReplaceAllString(text, "CLAIM"))
 	}
@@ -147,14 +147,14 @@ func readAll(t *testing.T, texts []string) (read []string) {
 	call("c", "report_progress", map[string]any{"claim": claim, "note": next()})
 	call("a", "get_task", map[string]any{"task": next()})
 	for _, uri := range []string{"bossman://board", "bossman://questions", "bossman://tasks/web-1", "bossman://tasks/web-2"} {
-		res, err := s.agent("a").client.Read(t.Context(), uri)
+		res, err := s.agent("a").client.Read(t.Context(), uri, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		keep(res[0].Text)
+		keep(res.Text())
 	}
 	for _, p := range [][2]string{{"plan", "goal"}, {"work", "task"}, {"review", "task"}} {
-		res, err := s.agent("a").client.Prompt(t.Context(), p[0], map[string]string{p[1]: next()})
+		res, err := s.agent("a").client.Prompt(t.Context(), p[0], map[string]string{p[1]: next()}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -65,7 +65,7 @@ func TestOutage(t *testing.T) {
 			Actor: board.Actor{Principal: "key", Owner: "key"}, Role: auth.Worker, Roles: map[string]auth.Role{"web": auth.Worker},
 		}, unknown
 	}})
-	c := mcptest.Connect(t, s, mcp.Newest, nil)
+	c := mcptest.Connect(t, s, nil)
 	call := func(tool string, args map[string]any) string {
 		t.Helper()
 		res, err := c.Call(t.Context(), tool, args, nil)

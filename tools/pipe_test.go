@@ -137,7 +137,7 @@ func method(id int, name, params string) string {
 // no other call.
 func TestPipe_waitingForTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newFixture(t, web, setup{}, mcp.Newest).pipe(setup{})
+		p := newFixture(t, web, setup{}, mcp.LatestRevision).pipe(setup{})
 		wait := `{"wait_seconds":40}`
 		p.say(tool(1, "get_next_task", wait), tool(2, "get_next_task", wait), tool(3, "get_next_task", `{}`), method(4, "getNextTask", `{}`))
 		got := p.answered(time.Second, 2, 3, 4)
@@ -165,7 +165,7 @@ func TestPipe_waitingForTask(t *testing.T) {
 // A wait that was cancelled is over: the next call may wait.
 func TestPipe_cancelledWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newFixture(t, web, setup{}, mcp.Newest).pipe(setup{})
+		p := newFixture(t, web, setup{}, mcp.LatestRevision).pipe(setup{})
 		p.say(tool(1, "get_next_task", `{"wait_seconds":40}`))
 		p.answered(time.Second)
 		p.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
@@ -181,7 +181,7 @@ func TestPipe_cancelledWait(t *testing.T) {
 // A question that waits for its answer holds up nothing.
 func TestPipe_waitingForAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture(t, web, setup{}, mcp.Newest)
+		s := newFixture(t, web, setup{}, mcp.LatestRevision)
 		p := s.pipe(setup{})
 		p.say(tool(1, "create_task", `{"title":"One","description":"x"}`), method(2, "askQuestion", `{"question":"Why?"}`),
 			tool(3, "ask_question", `{"question":"How?"}`), method(4, "getNextTask", `{}`), tool(5, "create_task", `{"title":"Two","description":"x"}`))
@@ -198,13 +198,15 @@ func TestPipe_waitingForAnswer(t *testing.T) {
 // slowCheck is an Inspector whose check takes its time.
 type slowCheck struct{ takes time.Duration }
 
-func (slowCheck) Begin(context.Context, board.Work) error               { return nil }
-func (slowCheck) End(context.Context, board.Work, []board.Evidence)     {}
-func (slowCheck) Resolve(context.Context, board.Work, []board.Evidence) {}
-func (slowCheck) Leftover(context.Context, []board.Work) (int, int)     { return -1, 0 }
-func (slowCheck) Unresolved(context.Context, board.Work) []string       { return nil }
-func (slowCheck) OffTarget(context.Context, board.Work) error           { return nil }
-func (slowCheck) OnBranch(context.Context, board.Work) error            { return nil }
+func (slowCheck) Begin(context.Context, board.Work) error                { return nil }
+func (slowCheck) Noted(board.Work) bool                                  { return true }
+func (slowCheck) End(context.Context, board.Work, []board.Evidence)      {}
+func (slowCheck) Resolve(context.Context, board.Work, []board.Evidence)  {}
+func (slowCheck) Leftover(context.Context, []board.Work) (int, int)      { return -1, 0 }
+func (slowCheck) Unresolved(context.Context, board.Work) []string        { return nil }
+func (slowCheck) Denied(context.Context, board.Work) (board.Where, bool) { return board.Where{}, false }
+func (slowCheck) OffTarget(context.Context, board.Work) error            { return nil }
+func (slowCheck) OnBranch(context.Context, board.Work) error             { return nil }
 
 func (slowCheck) BranchOf(context.Context, board.Work, []board.Evidence) string { return "" }
 
@@ -220,11 +222,29 @@ func (slowCheck) Apart(at board.Where, branch string) board.Room {
 	return board.Room{Branch: branch, Dir: at.Dir + ".worktrees/" + branch}
 }
 
-func (slowCheck) Store(context.Context, board.Work, string, string, string) (string, error) {
-	return "", nil
+func (slowCheck) Store(context.Context, board.Work, string, string, string) (string, board.Loose, error) {
+	return "", board.Loose{}, nil
 }
 
-func (slowCheck) Includes(context.Context, board.Work, board.Tip) ([]board.Included, error) {
+func (slowCheck) Fetch(context.Context, board.Attempt, string, string) (board.Sight, bool) {
+	return board.Sight{}, false
+}
+
+func (slowCheck) Lying(context.Context, board.Work) (board.Loose, error) {
+	return board.Loose{}, nil
+}
+
+func (slowCheck) Has(context.Context, string) bool { return true }
+
+func (slowCheck) Forgone(context.Context, board.Work, func(board.Where) bool) ([]board.Forgone, bool, error) {
+	return nil, false, nil
+}
+
+func (slowCheck) Dropped(context.Context, board.Work, board.Tip) (board.Dropped, error) {
+	return board.Dropped{}, nil
+}
+
+func (slowCheck) Includes(context.Context, board.Work, board.Tip, func(context.Context, board.ID, int) (board.Dossier, error)) ([]board.Included, error) {
 	return nil, nil
 }
 
@@ -265,7 +285,7 @@ func (c slowCheck) Check(ctx context.Context, _ board.Work, d time.Duration, wai
 func TestPipe_waitingForCheck(t *testing.T) {
 	for _, takes := range []time.Duration{0, 30 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newFixture(t, web, setup{}, mcp.Newest)
+			s := newFixture(t, web, setup{}, mcp.LatestRevision)
 			p := s.pipe(setup{Inspector: slowCheck{takes}})
 			p.say(tool(1, "create_task", `{"title":"One","description":"x"}`), method(2, "getNextTask", `{}`),
 				method(3, "reportTaskDone", `{"taskId":"web-1"}`), tool(4, "create_task", `{"title":"Two","description":"x"}`), method(5, "getNextTask", `{}`))
@@ -295,7 +315,7 @@ func (queuedCheck) Check(context.Context, board.Work, time.Duration, func(time.D
 // A report whose check has not begun is told what it waits for.
 func TestPipe_queuedCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture(t, web, setup{}, mcp.Newest)
+		s := newFixture(t, web, setup{}, mcp.LatestRevision)
 		p := s.pipe(setup{Inspector: queuedCheck{}})
 		p.say(tool(1, "create_task", `{"title":"One","description":"x"}`), method(2, "getNextTask", `{}`), method(3, "reportTaskDone", `{"taskId":"web-1"}`))
 		const want = "The check has not begun: it waits for another check on this machine"
@@ -313,7 +333,7 @@ func in(dir string) setup {
 // A program that is started for each call gets a task in one run and reports it in another.
 func TestPipe_oneCallAProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture(t, web, setup{}, mcp.Newest)
+		s := newFixture(t, web, setup{}, mcp.LatestRevision)
 		id, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, "")
 		if err != nil {
 			t.Fatal(err)
@@ -365,7 +385,7 @@ func TestPipe_oneCallAProcess(t *testing.T) {
 // A task that was given back is reported by a later run while nobody else has it.
 func TestPipe_reportAfterGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture(t, web, setup{}, mcp.Newest)
+		s := newFixture(t, web, setup{}, mcp.LatestRevision)
 		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -386,7 +406,7 @@ func TestPipe_reportAfterGivenBack(t *testing.T) {
 // has left.
 func TestPipe_conversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture(t, web, setup{}, mcp.Newest)
+		s := newFixture(t, web, setup{}, mcp.LatestRevision)
 		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -436,7 +456,7 @@ func TestPipe_reportIsTheLastCall(t *testing.T) {
 	for _, takes := range []time.Duration{8 * time.Second, 10 * time.Minute} {
 		for _, direct := range []bool{true, false} {
 			synctest.Test(t, func(t *testing.T) {
-				s := newFixture(t, web, setup{}, mcp.Newest)
+				s := newFixture(t, web, setup{}, mcp.LatestRevision)
 				o := in("/a")
 				o.Inspector = &longCheck{slowCheck: slowCheck{takes}, state: tools.CheckGreen}
 				p := s.pipe(o)
@@ -468,7 +488,7 @@ func TestPipe_reportIsTheLastCall(t *testing.T) {
 // while its lease lasts nor after that.
 func TestPipe_reportOfAnothersTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture(t, web, setup{}, mcp.Newest)
+		s := newFixture(t, web, setup{}, mcp.LatestRevision)
 		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
 			t.Fatal(err)
 		}

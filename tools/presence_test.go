@@ -32,7 +32,7 @@ func (b *countingBoard) Renew(ctx context.Context, owner string, called bool) ([
 // TestRun_quiet: a process on a pipe makes no calls while it holds nothing and its client
 // watches nothing, because a server has many such processes.
 func TestRun_quiet(t *testing.T) {
-	for _, revision := range []mcp.Revision{mcp.R20251125, mcp.Newest} {
+	for _, revision := range []mcp.Revision{mcp.R20251125, mcp.LatestRevision} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newFixtureEvery(t, web, setup{Piped: true}, revision, time.Minute)
 			b := &countingBoard{Board: s.b}
@@ -45,7 +45,7 @@ func TestRun_quiet(t *testing.T) {
 				cancel()
 				<-ended
 			}()
-			c := mcptest.Connect(t, server, revision, nil)
+			c := mcptest.Connect(t, server, &mcptest.Options{Revision: revision})
 			create := func() {
 				t.Helper()
 				if _, _, err := b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
@@ -83,7 +83,7 @@ func TestRun_quiet(t *testing.T) {
 			listening, stop := context.WithCancel(t.Context())
 			defer stop()
 			go func() {
-				for e, err := range c.Listen(listening, mcp.Filter{Watch: tools.Watched()}) {
+				for e, err := range c.Listen(listening, mcp.EventFilter{ResourceURIs: tools.Watched()}) {
 					if err != nil {
 						return
 					}

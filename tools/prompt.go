@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/internal/visible"
 	"github.com/bossman-dev/bossman/mcp"
 )
 
@@ -48,7 +49,7 @@ func userPrompt(format string, args ...any) (*mcp.PromptResult, error) {
 func (t *Tools) promptWork(_ context.Context, c *mcp.Call) (*mcp.PromptResult, error) {
 	begin := call("get_next_task")
 	if task := c.Argument("task"); task != "" {
-		begin = call("get_next_task", "task", cut(task, 60))
+		begin = call("get_next_task", "task", visible.Cut(task, 60))
 	}
 	return userPrompt(`Work on this repository's board.
 
@@ -73,7 +74,7 @@ First call create_plan with dry_run true and show me the plan; create it when I 
 func (t *Tools) promptReview(_ context.Context, c *mcp.Call) (*mcp.PromptResult, error) {
 	what := call("list_tasks", "status", "review") + " and " + call("list_tasks", "status", "failed")
 	if task := c.Argument("task"); task != "" {
-		what = call("get_task", "task", cut(task, 60), "detail", "full")
+		what = call("get_task", "task", visible.Cut(task, 60), "detail", "full")
 	}
 	return userPrompt(`Review work on the board. Start with %s.
 

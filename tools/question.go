@@ -74,7 +74,7 @@ func ask(ctx context.Context, t *Tools, k *caller, in askInput) (*answer, error)
 		return a, err
 	}
 	deadline := time.UnixMilli(first.Begun).Add(wait)
-	res, err := mcp.Durable(k.call, func(ctx context.Context, c *mcp.Call) (*mcp.ToolResult, error) {
+	res, err := mcp.AsTask(k.call, func(ctx context.Context, c *mcp.Call) (*mcp.ToolResult, error) {
 		k := &caller{Caller: k.Caller, t: t, call: c, waiter: c, credential: k.credential, projects: k.projects}
 		a, err := t.await(ctx, k, q, time.UnixMilli(first.Begun), deadline, wait)
 		if err != nil {
@@ -167,7 +167,7 @@ func (t *Tools) announce(q board.Question) {
 	if t.o.Asked != nil {
 		t.o.Asked(q)
 	}
-	t.server.PartUpdated(questionsURI, q.Project)
+	t.server.ResourceUpdated(questionsURI, q.Project)
 }
 
 // announceID is announce for a question that was created by a failed report.
@@ -196,9 +196,9 @@ func (t *Tools) answerWait(q board.Question, wanted *int) time.Duration {
 func (t *Tools) await(ctx context.Context, k *caller, q board.Question, begun, deadline time.Time, wait time.Duration) (*answer, error) {
 	e := action{what: "The wait was interrupted.", claim: q.Claim}
 	if t.mayElicit(k, q) {
-		res, err := k.call.ElicitUntil("answer", answerForm(q), func(ctx context.Context) {
+		res, err := k.call.Elicit("answer", answerForm(q), &mcp.AskOptions{Until: func(ctx context.Context) {
 			_, _ = t.b.Await(ctx, q.ID, time.Until(deadline))
-		})
+		}})
 		switch {
 		case errors.Is(err, mcp.ErrDeclined): // with an error: the client cannot elicit after all
 			t.stopEliciting(k)
@@ -209,7 +209,7 @@ func (t *Tools) await(ctx context.Context, k *caller, q board.Question, begun, d
 			if err := t.recordAnswer(ctx, k, q, res.Content); err != nil {
 				return nil, k.refuse(e, err)
 			}
-		case time.Since(begun) < instantDecline(k.call.Client()):
+		case time.Since(begun) < instantDecline(k.call.ClientCapabilities()):
 			t.stopEliciting(k) // too fast for a person
 		}
 	}

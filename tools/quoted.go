@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
@@ -30,7 +31,7 @@ func block(s string) string {
 
 // inline quotes a text of others in quotation marks, on one line and cut to n bytes.
 func inline(s string, n int) string {
-	return string(quote(cut(visible.Line(s), n)))
+	return string(quote(visible.Cut(visible.Line(s), n)))
 }
 
 // maxDecided bounds what a hand-out has of an answer, of a comment, and of a reason to reject or return
@@ -62,6 +63,21 @@ func inlineList(texts []string, n int) string {
 		quoted[i] = inline(s, n)
 	}
 	return joinUpTo(quoted, ", ", n)
+}
+
+// inlineSome is inlineList for some of a list, which has more.
+func inlineSome(texts []string, more, n int) string {
+	s := inlineList(texts, n)
+	if more > 0 {
+		s += fmt.Sprintf(" and %d more", more)
+	}
+	return s
+}
+
+// someFiles names files, a few of many.
+func someFiles(files []string) string {
+	const most = 20
+	return inlineSome(files[:min(len(files), most)], len(files)-most, 1000)
 }
 
 // joinUpTo joins the first of the parts, as many as fit into n bytes. No part is cut, so that

@@ -15,8 +15,13 @@ import (
 // there. In a project that lands its work it always has to be. Where people or agents review, they are
 // shown what it changed.
 func (t *Tools) record(ctx context.Context, k *caller, h board.Handle, r *board.Report, seen inspection) (board.Outcome, error) {
+	if t.o.Inspector == nil {
+		if err := t.outOfSight(ctx, h, r); err != nil {
+			return board.Outcome{}, err
+		}
+	}
 	if t.o.Keep == nil && seen.land == "" && !seen.reviewed {
-		return t.b.Done(ctx, k.Actor, h, *r)
+		return t.recordHere(ctx, k, h, r)
 	}
 	t.recording.Lock()
 	defer t.recording.Unlock()
@@ -25,8 +30,62 @@ func (t *Tools) record(ctx context.Context, k *caller, h board.Handle, r *board.
 		return board.Outcome{}, err
 	}
 	if mayBeAccepted(d, h) { // else the board says why not, and what was stored for an earlier report stays
+		says := r.NoChanges
 		if err := t.store(ctx, k, h, d, r, seen); err != nil {
 			return board.Outcome{}, notStored(h, err)
+		}
+		if seen.land != "" && r.Tip.IsZero() && !r.NoChanges {
+			return board.Outcome{}, nothingStored(h, seen.land)
+		}
+		if err := t.forgone(ctx, k, h, d, r, seen, says); err != nil {
+			return board.Outcome{}, err
+		}
+	}
+	return t.b.Done(ctx, k.Actor, h, *r)
+}
+
+// outOfSight refuses a report of work that nobody here can look at, if the project lands its work: this would be done, and would never land.
+func (t *Tools) outOfSight(ctx context.Context, h board.Handle, r *board.Report) error {
+	p, err := t.b.Project(ctx, h.Task.Project)
+	if err != nil || p.Land == "" {
+		return err
+	}
+	d, err := t.b.Get(ctx, h.Task, 1)
+	if err != nil || !mayBeAccepted(d, h) {
+		return err
+	}
+	if r.NoChanges {
+		return t.forgoneUnseen(ctx, h, d, r, p.Land)
+	}
+	return &refusal{
+		what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), code: "not_stored", err: board.ErrConflict,
+		why: fmt.Sprintf("This project lands its work on %s, and Bossman cannot look at yours over HTTP.", inline(p.Land, 80)),
+		next: fmt.Sprintf("Next: report in the clone that has your work, with bossman mcp or bossman done; if the task changed no file, %s with %s; if you can do neither, ask a person.",
+			repeat(), argument("no_changes", true)),
+	}
+}
+
+// nothingStored refuses a report without work that could be landed, in a project that lands it.
+func nothingStored(h board.Handle, land string) error {
+	return &refusal{
+		what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), code: "not_stored", err: board.ErrConflict,
+		why: fmt.Sprintf("This project lands its work on %s, and nothing was found that could be landed.", inline(land, 80)),
+		next: fmt.Sprintf("Next: commit your work on a branch of its own and %s with that branch; if the task changed no file, %s with %s.",
+			repeat(), repeat(), argument("no_changes", true)),
+	}
+}
+
+// recordHere records a report of done whose work stays where it is.
+func (t *Tools) recordHere(ctx context.Context, k *caller, h board.Handle, r *board.Report) (board.Outcome, error) {
+	if t.o.Inspector != nil && r.Where.Dir != "" {
+		d, err := t.b.Get(ctx, h.Task, 1)
+		if err == nil && mayBeAccepted(d, h) {
+			w := board.WorkOf(d, k.Principal)
+			w.Place = r.Where
+			r.Loose, err = t.o.Inspector.Lying(ctx, w)
+		}
+		if err != nil { // it is only said how many files are not committed
+			t.o.Logger.Warn("which files lay about before is not known", "task", h.Task, "err", err)
 		}
 	}
 	return t.b.Done(ctx, k.Actor, h, *r)
@@ -61,7 +120,7 @@ func (t *Tools) recordFailure(ctx context.Context, k *caller, h board.Handle, f 
 func (t *Tools) store(ctx context.Context, k *caller, h board.Handle, d board.Dossier, r *board.Report, seen inspection) (err error) {
 	commit := ""
 	w := board.WorkOf(d, k.Principal)
-	w.Place = r.Where
+	w.Place, w.Slot, w.Land = r.Where, t.o.Keep != nil, seen.land
 	switch {
 	case t.o.Keep != nil:
 		at, kept, err := t.o.Keep(ctx, r.Where, seen.tree, r.Summary)
@@ -70,13 +129,18 @@ func (t *Tools) store(ctx context.Context, k *caller, h board.Handle, d board.Do
 		}
 		at.Client = r.Where.Client
 		r.Where, commit = at, kept.Ref
+		if r.Loose, err = t.o.Inspector.Lying(ctx, w); err != nil {
+			t.o.Logger.Warn("which files are left out of the work is not known", "task", h.Task, "err", err)
+		}
 		// It is no evidence of the worker's.
 		if !slices.Contains(d.Task.Wants, kept.Kind) || slices.ContainsFunc(r.Evidence, func(e board.Evidence) bool { return e.Kind == kept.Kind }) {
 			r.Observed = append(r.Observed, kept)
 		}
 	case r.Where.Dir == "" || r.NoChanges && !t.changed(ctx, w): // what is there is others'
+	case r.NoChanges && seen.land != "": // nothing of it lands
+		r.Loose, err = t.o.Inspector.Lying(ctx, w)
 	default:
-		if commit, err = t.o.Inspector.Store(ctx, w, seen.tree, d.Task.Title, r.Summary); err != nil && seen.land != "" {
+		if commit, r.Loose, err = t.o.Inspector.Store(ctx, w, seen.tree, d.Task.Title, r.Summary); err != nil && seen.land != "" {
 			return err
 		}
 	}
@@ -87,10 +151,10 @@ func (t *Tools) store(ctx context.Context, k *caller, h board.Handle, d board.Do
 	tip, same, err := t.o.Inspector.Tip(ctx, w, commit, seen.land)
 	none := r.NoChanges // says its worker
 	if seen.land != "" {
-		r.NoChanges = same
-		if err != nil {
+		if err != nil || none && !same { // then nothing lands, and forgone names what there is
 			return err
 		}
+		r.NoChanges = same
 	}
 	if err == nil {
 		r.Tip = tip
@@ -101,12 +165,17 @@ func (t *Tools) store(ctx context.Context, k *caller, h board.Handle, d board.Do
 		return err
 	}
 	switch before := d.Doc.Result; {
-	case none && t.o.Keep == nil && !same && (seen.land != "" || len(r.Diff.Files) > 0):
+	case r.Loose.Unknown && !none && (same || seen.land == "" && len(r.Diff.Files) == 0):
+		return notKnown(h, r.Loose)
+	case len(r.Loose.Inside) > 0 && !none && (same || seen.land == "" && err == nil && hasNone(r.Tip, r.Diff)):
+		return onlyInside(h, r.Loose.Inside)
+	case none && seen.land == "" && len(r.Diff.Files) > 0:
 		return hasChanges(h, r.Where)
-	case same && !none && hadChanges(d):
-		return nothingLeft(h, seen.land, before.Tip)
 	case seen.land != "" && !same && before != nil && before.Tip.Tree == tip.Tree && returnedByPeople(d):
 		return asReturned(h)
+	}
+	if err := t.dropped(ctx, h, d.Task, w, r, seen); err != nil {
+		return err
 	}
 	if seen.land == "" || same {
 		return nil
@@ -134,10 +203,9 @@ func returnedByPeople(d board.Dossier) bool {
 	return false
 }
 
-// hadChanges reports whether the last report of a task was about changes of files.
-func hadChanges(d board.Dossier) bool {
-	r := d.Doc.Result
-	return r != nil && !r.Tip.IsZero() && !r.NoChanges
+// hasNone reports whether work is known to have changed no file, as its diff says.
+func hasNone(t board.Tip, d board.Diff) bool {
+	return t.Commit == t.Base || d.Tip != "" && !d.Withheld && len(d.Files)+d.More == 0
 }
 
 // hasChanges refuses a report that denies what is to be seen.
@@ -149,13 +217,37 @@ func hasChanges(h board.Handle, at board.Where) error {
 	}
 }
 
-// nothingLeft refuses a report of work of which nothing is left: there was some at an earlier attempt.
-func nothingLeft(h board.Handle, land string, before board.Tip) error {
+// hasCommits refuses a report once that denies commits which may be its worker's.
+func hasCommits(h board.Handle, at board.Where) error {
+	yours := "its branch"
+	if at.Branch != "" {
+		yours = argument("branch", at.Branch)
+	}
 	return &refusal{
-		what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), code: "nothing_left", err: board.ErrConflict,
-		why: fmt.Sprintf("An earlier attempt reported changes, commit %s, and what you report has none that %s lacks: they may have been lost, as by a rebase that skipped them.",
-			shortCommit(before.Commit), inline(land, 80)),
-		next: fmt.Sprintf("Next: bring these changes back and %s; if the task needs none any more, %s with %s.", repeat(), repeat(), argument("no_changes", true)),
+		what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), code: "has_changes", err: board.ErrConflict,
+		why: fmt.Sprintf("There are commits since you got the task: %s.", location(at)),
+		next: fmt.Sprintf("Next: if they are your work, %s with %s and without %s; if they are not, repeat it as it is, and it is recorded.",
+			repeat(), yours, argument("no_changes", true)),
+	}
+}
+
+// notKnown refuses a report of nothing but files that may have been there before.
+func notKnown(h board.Handle, l board.Loose) error {
+	names := inlineSome(l.LeftOut, l.More, 600)
+	return &refusal{
+		what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), code: "not_committed", err: board.ErrConflict,
+		why:  fmt.Sprintf("It is not known what lay here when you got the task: that was not noted, or by an older Bossman, or in another state directory. So files that are not committed are left out, and there is nothing else: %s.", names),
+		next: fmt.Sprintf("Next: commit what belongs to the task, and %s.", repeat()),
+	}
+}
+
+// onlyInside refuses a report of nothing but changes in submodules and other repositories, which no commit here has.
+func onlyInside(h board.Handle, paths []string) error {
+	return &refusal{
+		what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), code: "not_committed", err: board.ErrConflict,
+		why: fmt.Sprintf("There is no change but what is in %s. That is a repository inside this one: a commit here has only which commit of a submodule is checked out, and nothing of another repository.", inlineList(paths, 600)),
+		next: fmt.Sprintf("Next: if it is a submodule, commit in it, push that where the submodule is shared, and commit its new commit here; if it is not, remove its .git, or add it as a submodule. Then %s; if the task needs no change here, %s with %s.",
+			repeat(), repeat(), argument("no_changes", true)),
 	}
 }
 

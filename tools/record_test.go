@@ -54,7 +54,7 @@ func TestKeep(t *testing.T) {
 		at.Host, at.Dir, at.Head = "h", "/w", head
 		return at, board.Evidence{Kind: board.EvidenceOther, Ref: head}, nil
 	}})
-	c := mcptest.Connect(t, s, mcp.Newest, nil)
+	c := mcptest.Connect(t, s, nil)
 	if _, err := c.Call(t.Context(), "get_next_task", nil, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/rawjson"
 	"github.com/bossman-dev/bossman/internal/visible"
-	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
 )
 
@@ -49,7 +49,7 @@ func (d *definition) repair(raw json.RawMessage) (json.RawMessage, []string, err
 
 // hasAny reports whether an object has one of the members, and it is not an empty string.
 func hasAny(args json.RawMessage, names []string) bool {
-	for name, v := range jsonrpc.Members(args) {
+	for name, v := range rawjson.Members(args) {
 		if slices.Contains(names, name) && string(v) != `""` {
 			return true
 		}
@@ -86,7 +86,7 @@ func (m *repairer) fail(why, next string) {
 // object repairs the members of an object; at is its path in the arguments.
 func (m *repairer) object(raw json.RawMessage, props []prop, refuse map[string]string, at string) json.RawMessage {
 	values := map[string]json.RawMessage{}
-	for name, v := range jsonrpc.Members(raw) {
+	for name, v := range rawjson.Members(raw) {
 		if len(v) == 0 || v[0] == 'n' {
 			continue
 		}
@@ -135,7 +135,7 @@ func (m *repairer) object(raw json.RawMessage, props []prop, refuse map[string]s
 }
 
 func (m *repairer) ignore(name string) {
-	name = cut(name, 60)
+	name = visible.Cut(name, 60)
 	if len(m.ignored) < 10 && !slices.Contains(m.ignored, name) {
 		m.ignored = append(m.ignored, name)
 	}
@@ -352,7 +352,7 @@ func (m *repairer) objects(v json.RawMessage, p *prop, at string) json.RawMessag
 func plain(v json.RawMessage) (string, bool) {
 	switch v[0] {
 	case '"':
-		return jsonrpc.Text(v), true
+		return rawjson.Text(v), true
 	case '[', '{', 'n':
 		return "", false
 	}
@@ -364,7 +364,7 @@ func unwrap(v json.RawMessage) json.RawMessage {
 	if v[0] != '"' {
 		return v
 	}
-	in := bytes.TrimSpace([]byte(jsonrpc.Text(v)))
+	in := bytes.TrimSpace([]byte(rawjson.Text(v)))
 	if len(in) > 1 && (in[0] == '[' || in[0] == '{') && jsontext.Value(in).IsValid() {
 		return json.RawMessage(in)
 	}
@@ -384,7 +384,7 @@ func elements(v json.RawMessage) []json.RawMessage {
 func flatten(v json.RawMessage) json.RawMessage {
 	var parts []string
 	for _, want := range []string{"title", "name", "description", "text", "kind"} {
-		for name, member := range jsonrpc.Members(v) {
+		for name, member := range rawjson.Members(v) {
 			if s, ok := plain(member); ok && name == want && s != "" {
 				parts = append(parts, s)
 			}
@@ -405,7 +405,7 @@ func quote(s string) json.RawMessage {
 func kindOf(v json.RawMessage) string {
 	switch v[0] {
 	case '"':
-		return "the string " + inline(jsonrpc.Text(v), 40)
+		return "the string " + inline(rawjson.Text(v), 40)
 	case '[':
 		return "a list"
 	case '{':
@@ -413,5 +413,5 @@ func kindOf(v json.RawMessage) string {
 	case 't', 'f':
 		return string(v)
 	}
-	return "the number " + cut(string(v), 40)
+	return "the number " + visible.Cut(string(v), 40)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
@@ -96,13 +97,30 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 	}
 	t.accepted(ctx, k.Principal, out, r)
 	a := t.doneAnswer(ctx, h, out)
-	if r.Where.Uncommitted > 0 && t.o.Inspector != nil {
-		a.tell(capital(notCommitted(r.Where.Uncommitted, r.Where.Branch)) + ".")
+	if t.o.Inspector != nil {
+		a.tell(keptWhere(r, out.Status))
 	}
 	a.tell(seen.remark)
 	a.tell(t.unlooked(ctx, out))
 	a.more = append(a.more, t.lateNews(h, out, "If your work does not follow it, say so with "+mention("create_task")+".")...)
 	return a, nil
+}
+
+// keptWhere tells a worker where files of its work are that it did not commit, and which ones are not taken for its work; empty if
+// there are none.
+func keptWhere(r board.Report, now board.Status) string {
+	res := board.Result{Uncommitted: max(0, r.Where.Uncommitted-r.Loose.Count()), Tip: r.Tip, NoChanges: r.NoChanges, Loose: r.Loose}
+	var lines []string
+	if text := res.NotCommitted(); text != "" && (now != board.Landing || r.Tip.IsZero() || len(r.Loose.Inside) > 0) { // else it lands with them
+		lines = append(lines, "Not committed: "+text+".")
+	}
+	for _, line := range looseLines(r.Loose, "you got the task") {
+		lines = append(lines, capital(line)+".")
+	}
+	if r.Loose.Count() > 0 {
+		lines = append(lines, "Leave what is not yours as it is; if your work is among that, say so with "+mention("create_task")+".")
+	}
+	return strings.Join(lines, " ")
 }
 
 // lateNews tells a worker that has reported what happened to its task meanwhile, since

@@ -33,13 +33,13 @@ func (t *Tools) addResources() {
 		URI: questionsURI, Name: "questions", Title: "Open questions", MIMEType: markdown,
 		Description: "Questions from agents that nobody has answered yet.",
 	}, t.readQuestions)
-	t.server.AddResource(mcp.Resource{
+	t.server.AddResourceTemplate(mcp.ResourceTemplate{
 		URITemplate: taskTemplate, Name: "task", Title: "A task", MIMEType: markdown,
 		Description: "A task: its text, state, links, questions and history.",
 	}, t.readTask)
 }
 
-func (t *Tools) readBoard(ctx context.Context, c *mcp.Call) ([]mcp.Contents, error) {
+func (t *Tools) readBoard(ctx context.Context, c *mcp.Call) (*mcp.ResourceResult, error) {
 	var b strings.Builder
 	for i, slug := range t.caller(ctx, c, access.Summary).projects {
 		s, err := t.b.Summary(ctx, slug)
@@ -86,10 +86,10 @@ func (t *Tools) readBoard(ctx context.Context, c *mcp.Call) ([]mcp.Contents, err
 			b.WriteString("* " + questionRow(q, s.Now) + "\n")
 		}
 	}
-	return []mcp.Contents{{Text: visible.Text(b.String())}}, nil
+	return &mcp.ResourceResult{Contents: []mcp.ResourceContents{{Text: visible.Text(b.String())}}}, nil
 }
 
-func (t *Tools) readQuestions(ctx context.Context, c *mcp.Call) ([]mcp.Contents, error) {
+func (t *Tools) readQuestions(ctx context.Context, c *mcp.Call) (*mcp.ResourceResult, error) {
 	qs, err := t.b.Questions(ctx, board.QuestionFilter{Projects: t.caller(ctx, c, access.Questions).projects, State: board.QuestionOpen, Limit: 100})
 	if err != nil {
 		return nil, readError(err)
@@ -106,10 +106,10 @@ func (t *Tools) readQuestions(ctx context.Context, c *mcp.Call) ([]mcp.Contents,
 	if len(qs) == 0 {
 		b.WriteString("None.\n")
 	}
-	return []mcp.Contents{{Text: visible.Text(b.String())}}, nil
+	return &mcp.ResourceResult{Contents: []mcp.ResourceContents{{Text: visible.Text(b.String())}}}, nil
 }
 
-func (t *Tools) readTask(ctx context.Context, c *mcp.Call) ([]mcp.Contents, error) {
+func (t *Tools) readTask(ctx context.Context, c *mcp.Call) (*mcp.ResourceResult, error) {
 	k := t.caller(ctx, c, access.Get)
 	id, err := k.taskID(c.Argument("id"))
 	if err != nil || !k.may(id.Project) {
@@ -123,7 +123,7 @@ func (t *Tools) readTask(ctx context.Context, c *mcp.Call) ([]mcp.Contents, erro
 	if err != nil {
 		return nil, readError(err)
 	}
-	return []mcp.Contents{{Text: visible.Text("# " + taskText(d, reasons, held, true) + "\n")}}, nil
+	return &mcp.ResourceResult{Contents: []mcp.ResourceContents{{Text: visible.Text("# " + taskText(d, reasons, held, true) + "\n")}}}, nil
 }
 
 // readError returns mcp.ErrNotFound for what does not exist, and otherwise an error that
@@ -136,7 +136,7 @@ func readError(err error) error {
 }
 
 // Complete completes task ids; it is meant for mcp.ServerOptions.Complete.
-func (t *Tools) Complete(ctx context.Context, c *mcp.Call, p mcp.CompleteParams) (*mcp.Completion, error) {
+func (t *Tools) Complete(ctx context.Context, c *mcp.Call, p *mcp.CompleteParams) (*mcp.Completion, error) {
 	template := p.Ref.URI == taskTemplate && p.Argument.Name == "id"
 	prompt := p.Ref.Type == "ref/prompt" && p.Argument.Name == "task"
 	if !t.isOpen() || !template && !prompt {

@@ -41,19 +41,19 @@ func TestResources(t *testing.T) {
 					"bossman://questions":   "# Open questions\n\n* q-1 open, blocking, asked by an agent a moment ago: \"Why?\"\n",
 					"bossman://tasks/web-1": "# web-1: \"One\"\nin progress",
 				} {
-					got, err := c.Read(t.Context(), uri)
-					if err != nil || len(got) != 1 || !strings.HasPrefix(got[0].Text, want) || got[0].MIMEType != "text/markdown" {
+					got, err := c.Read(t.Context(), uri, nil)
+					if err != nil || len(got.Contents) != 1 || !strings.HasPrefix(got.Text(), want) || got.Contents[0].MIMEType != "text/markdown" {
 						t.Errorf("Read(%s) = %+v, %v; want %q", uri, got, err, want)
 					}
 				}
 				for _, uri := range []string{"bossman://tasks/web-9", "bossman://tasks/api-1", "bossman://tasks/x"} {
-					if _, err := c.Read(t.Context(), uri); err == nil || !strings.Contains(err.Error(), "not found") {
+					if _, err := c.Read(t.Context(), uri, nil); err == nil || !strings.Contains(err.Error(), "not found") {
 						t.Errorf("Read(%s) = %v, want not found", uri, err)
 					}
 				}
 				ref := mcp.CompleteRef{Type: "ref/resource", URI: "bossman://tasks/{id}"}
 				for value, want := range map[string][]string{"": {"web-1", "web-2"}, "web-2": {"web-2"}, "2": {"web-2"}, "x": {}} {
-					got, err := c.Complete(t.Context(), ref, "id", value)
+					got, err := c.Complete(t.Context(), &mcp.CompleteParams{Ref: ref, Argument: mcp.CompleteArgument{Name: "id", Value: value}}, nil)
 					if err != nil || !slices.Equal(got.Values, want) {
 						t.Errorf("Complete(%q) = %+v, %v; want %v", value, got, err, want)
 					}
@@ -66,7 +66,7 @@ func TestResources(t *testing.T) {
 // TestResources_changes: a client that watches resources is notified of changes made by
 // others, in another process too.
 func TestResources_changes(t *testing.T) {
-	for _, r := range []mcp.Revision{mcp.R20241105, mcp.R20251125, mcp.Newest} {
+	for _, r := range []mcp.Revision{mcp.R20241105, mcp.R20251125, mcp.LatestRevision} {
 		t.Run(r.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newFixture(t, web, setup{Piped: true}, r)
@@ -111,7 +111,7 @@ func TestResources_changes(t *testing.T) {
 // TestResources_atOnce: a client is notified of a change right after its subscription, also
 // if the server has only just started, and of one made while the feed is read.
 func TestResources_atOnce(t *testing.T) {
-	for _, r := range []mcp.Revision{mcp.R20251125, mcp.Newest} {
+	for _, r := range []mcp.Revision{mcp.R20251125, mcp.LatestRevision} {
 		t.Run(r.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newFixture(t, web, setup{Piped: true}, r)
@@ -132,7 +132,11 @@ func TestResources_atOnce(t *testing.T) {
 				if heard.Load() != 1 {
 					t.Errorf("heard of %d changes, want of the one before the server ran", heard.Load())
 				}
-				during.do.Store(&create)
+				later := func(ctx context.Context) {
+					time.Sleep(time.Millisecond) // else clients hear of both at once
+					create(ctx)
+				}
+				during.do.Store(&later)
 				create(t.Context())
 				time.Sleep(time.Second)
 				if heard.Load() != 3 {

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -37,12 +36,7 @@ func returnedText(e board.Event) string {
 		s = "taken out of the landing queue by " + eventAuthor(e)
 	}
 	if len(r.Files) > 0 {
-		const most = 20
-		files := inlineList(r.Files[:min(len(r.Files), most)], 1000)
-		if more := len(r.Files) - most; more > 0 {
-			files += fmt.Sprintf(" and %d more", more)
-		}
-		s += ", in " + files
+		s += ", in " + someFiles(r.Files)
 	}
 	if !r.Other.IsZero() || r.Title != "" {
 		s += "; the other side is " + strings.TrimSpace(r.Other.String()+" "+inline(r.Title, 200))

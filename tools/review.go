@@ -71,7 +71,7 @@ func review(ctx context.Context, t *Tools, k *caller, in reviewInput) (*answer, 
 			return t.personReviews(ctx, k, d, p)
 		}
 		if in.Verdict == board.Accept {
-			if err := t.readComments(k, verdict.Claim, d); err != nil {
+			if err := t.readWords(k, verdict.Claim, d); err != nil {
 				return nil, k.refuse(e, err)
 			}
 		}

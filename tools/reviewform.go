@@ -31,7 +31,7 @@ func (t *Tools) personReviews(ctx context.Context, k *caller, d board.Dossier, p
 		return nil, err
 	}
 	deadline := time.UnixMilli(begun).Add(maxWait * time.Second)
-	res, err := k.call.ElicitUntil("review", reviewForm(d), func(ctx context.Context) { t.untilReviewed(ctx, id, deadline) })
+	res, err := k.call.Elicit("review", reviewForm(d), &mcp.AskOptions{Until: func(ctx context.Context) { t.untilReviewed(ctx, id, deadline) }})
 	switch {
 	case errors.Is(err, mcp.ErrDeclined): // with an error: the client cannot elicit after all
 		t.stopEliciting(k)
@@ -41,7 +41,7 @@ func (t *Tools) personReviews(ctx context.Context, k *caller, d board.Dossier, p
 	case err != nil:
 		return nil, err
 	case res.Action != "accept":
-		if time.Since(time.UnixMilli(begun)) < instantDecline(k.call.Client()) {
+		if time.Since(time.UnixMilli(begun)) < instantDecline(k.call.ClientCapabilities()) {
 			t.stopEliciting(k) // too fast for a person
 		}
 		return nil, personOnly(id, "Only a person decides, and the person at the client has not.")

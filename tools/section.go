@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 // A section is a titled part of a long text. A section without a body is not shown.
@@ -96,7 +97,7 @@ func cutLines(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	s = cut(s, n)
+	s = visible.Cut(s, n)
 	head, last, ok := cutLast(s, "\n")
 	switch {
 	case strings.HasPrefix(last, "> ") || last == ">" || last == "…":

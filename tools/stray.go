@@ -86,11 +86,23 @@ func (t *Tools) elsewhere(ctx context.Context, k *caller, d board.Dossier, w boa
 	list := strings.Join(there, "; ")
 	if nothing {
 		changed := own != "" && slices.ContainsFunc(places, func(at board.Where) bool { return at.Dir == own })
+		if !says.noChanges && w.Land != "" {
+			left, _, err := t.o.Inspector.Forgone(ctx, w, others)
+			if err != nil {
+				return "", err
+			}
+			left = slices.DeleteFunc(left, func(f board.Forgone) bool { // that is named below
+				return slices.ContainsFunc(places, func(at board.Where) bool {
+					return f.Branch != "" && at.Branch == f.Branch || f.Dir != "" && at.Dir == f.Dir
+				})
+			})
+			if len(left) > 0 {
+				return "", nothingLeft(w.Claim, w.Land, left)
+			}
+		}
 		switch {
-		case !says.noChanges && w.Land != "" && hadChanges(d):
-			return "", nothingLeft(w.Claim, w.Land, d.Doc.Result.Tip)
 		case !says.noChanges || changed:
-			return "", unchanged(w.Place, list)
+			return "", unchanged(d.Task, w.Place, list)
 		case list != "":
 			return "perhaps there is work elsewhere: " + list, nil
 		}
@@ -126,7 +138,7 @@ func (t *Tools) elsewhere(ctx context.Context, k *caller, d board.Dossier, w boa
 
 // unchanged is the error for a report of work at a place that the worker was told or has named, or from which
 // it is to be landed, at which nothing has changed. list are other places, at which something has.
-func unchanged(at board.Where, list string) error {
+func unchanged(task board.Task, at board.Where, list string) error {
 	on := "without a branch"
 	if at.Branch != "" {
 		on = "on branch " + inline(at.Branch, 80)
@@ -135,10 +147,16 @@ func unchanged(at board.Where, list string) error {
 		Why:  fmt.Sprintf("Nothing has changed in %s, %s, since the task was first handed out.", inline(at.Dir, 200), on),
 		Next: fmt.Sprintf("if your work is elsewhere, %s with the branch that it is on, checked out in a worktree", repeat()), Foreign: true,
 	}
+	if at.Uncommitted > 0 {
+		e.Why += " Files that lay there uncommitted before count only if they are your work and you commit them."
+	}
 	if list != "" {
 		e.Why += " Elsewhere something has: " + list + "."
 	}
-	if list == "" {
+	switch {
+	case !task.Redoes.IsZero(): // what is there may be work that was undone, and the target lacks it
+		e.Next += fmt.Sprintf("; if the work is there from before, it is not taken again: do it anew, commit that, and %s", repeat())
+	case list == "":
 		e.Next += fmt.Sprintf("; if the task needs no change of a file, %s with %s", repeat(), argument("no_changes", true))
 	}
 	return e

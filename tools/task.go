@@ -36,7 +36,13 @@ func get(ctx context.Context, t *Tools, k *caller, in struct {
 		if err != nil {
 			return nil, k.refuse(action{what: "Not found.", task: id}, err)
 		}
-		return &answer{text: diffText(id, d, in.File), result: wireDiff{Task: id.String(), Attempt: d.Attempt, Files: len(d.Diff.Files) + d.Diff.More}}, nil
+		text := diffText(id, d, in.File)
+		if now, err := t.b.Get(ctx, id, 0); err != nil {
+			return nil, k.refuse(action{what: "Not found.", task: id}, err)
+		} else if r := now.Doc.Result; r != nil && r.NoChanges && r.Tip.Commit != d.Diff.Tip && d.Attempt != 0 {
+			text = "This was not reported again: the last report says that no change is needed.\n" + text
+		}
+		return &answer{text: text, result: wireDiff{Task: id.String(), Attempt: d.Attempt, Files: len(d.Diff.Files) + d.Diff.More}}, nil
 	}
 	d, reasons, err := t.b.Why(ctx, id)
 	if err != nil {
@@ -203,6 +209,10 @@ func resultText(r *board.Result, long int) string {
 		lines = append(lines, "observed "+by)
 	}
 	for _, i := range r.Includes {
+		if len(i.Files) > 0 {
+			lines = append(lines, fmt.Sprintf("includes files of %v as in its commit %s, which the target did not have: %s", i.Task, shortCommit(i.Commit), inlineList(i.Files, 600)))
+			continue
+		}
 		lines = append(lines, fmt.Sprintf("includes work of %v, which had not landed, up to commit %s", i.Task, shortCommit(i.Commit)))
 	}
 	if r.Check != "" {
@@ -214,23 +224,30 @@ func resultText(r *board.Result, long int) string {
 	if r.Branch != "" {
 		lines = append(lines, "branch "+inline(r.Branch, 200))
 	}
-	if r.Uncommitted > 0 {
-		lines = append(lines, notCommitted(r.Uncommitted, r.Branch))
+	if text := r.NotCommitted(); text != "" {
+		lines = append(lines, "not committed: "+text)
 	}
+	lines = append(lines, looseLines(r.Loose, "this task began")...)
 	return strings.Join(lines, "\n")
 }
 
-// notCommitted says that a branch lacks files of the work.
-func notCommitted(files int, branch string) string {
-	them := "them"
-	if files == 1 {
-		them = "it"
+// looseLines says which files lay about where some work was before something.
+func looseLines(l board.Loose, before string) (lines []string) {
+	named := func(list []string, more int) string { return inlineSome(list, more, 600) }
+	if n := len(l.LeftOut) + l.More; n > 0 {
+		what := "left out: %s there, uncommitted, before %s: %s"
+		if l.Unknown {
+			what = "left out: %s not committed, because it is not known what lay there before %s: %s"
+		}
+		lines = append(lines, fmt.Sprintf(what, count(n, "file that was", "files that were"), before, named(l.LeftOut, l.More)))
 	}
-	s := "not committed: " + count(files, "file", "files") + "; "
-	if branch == "" {
-		return s + "no branch has " + them
+	if n := len(l.Written) + l.MoreWritten; n > 0 {
+		lines = append(lines, fmt.Sprintf("left out: %s made by the check: %s", count(n, "file", "files"), named(l.Written, l.MoreWritten)))
 	}
-	return s + "branch " + inline(branch, 80) + " does not have " + them
+	if text := l.MixedText(before, named); text != "" {
+		lines = append(lines, text)
+	}
+	return lines
 }
 
 // workText says where work on an open task was last seen.

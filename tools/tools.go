@@ -46,6 +46,8 @@ type Options struct {
 	CheckWait time.Duration
 	// Session is the client's own session id, if known.
 	Session string
+	// Once: the process ends with its call, and what it has shown is noted on the board.
+	Once bool
 	// Quiet: no person sits at the client, so nobody is asked there.
 	Quiet bool
 	// Reviews: the server is for the agent of a review. It has the tools for that, and no others.
@@ -103,6 +105,7 @@ type Tools struct {
 	traces      map[board.Handle]string // the last report of a claim that was not recorded, as noted
 	awaited     map[board.Handle]bool   // claims with a report whose check is waited for
 	reporting   map[board.Handle]int    // how many calls wait for the check of a report
+	forwent     map[board.Handle]bool   // the claims with which a report was said to drop work that cannot be looked at
 	heard       map[board.Handle]string // the last run of the check that a call was told of
 	// bound is the claim that the server's agent works under, if it was given one; see Bind.
 	bound   board.Handle
@@ -184,7 +187,10 @@ func (d *definition) tool() mcp.Tool {
 	}
 	tool := mcp.Tool{
 		Name: d.name, Description: d.about, InputSchema: schema(d.props), Annotations: &hints,
-		Durable: d.durable, Ordered: d.verb.Writes, Repair: d.repair,
+		Ordered: d.verb.Writes, Repair: d.repair,
+	}
+	if d.durable {
+		tool.Tasks = mcp.TaskOptional
 	}
 	if d.verb.Shows(auth.Worker) {
 		tool.Meta = mcp.Meta{alwaysLoadKey: true}
@@ -209,7 +215,7 @@ func Register(s *mcp.Server, b access.Board, o *Options) *Tools {
 	t := &Tools{
 		server: s, b: b, opened: make(chan struct{}), short: make(chan struct{}, 1), watched: make(chan struct{}), lastCall: time.Now(),
 		workers: map[board.Handle]string{}, reviews: map[string]board.Handle{}, seen: map[string]bool{}, commented: map[string]int64{}, declines: map[string]bool{},
-		pendings: make(chan pending, 16), traces: map[board.Handle]string{}, awaited: map[board.Handle]bool{}, reporting: map[board.Handle]int{}, heard: map[board.Handle]string{},
+		pendings: make(chan pending, 16), traces: map[board.Handle]string{}, awaited: map[board.Handle]bool{}, reporting: map[board.Handle]int{}, heard: map[board.Handle]string{}, forwent: map[board.Handle]bool{},
 	}
 	t.set(o)
 	if b != nil {
@@ -224,6 +230,9 @@ func Register(s *mcp.Server, b access.Board, o *Options) *Tools {
 	}
 	t.addPrompts()
 	t.addResources()
+	if o == nil || !o.Reviews && o.Keep == nil { // an agent of bossman work has one task, and its hand-out says how to do it
+		t.addSkill()
+	}
 	if t.piped() {
 		t.addMethods()
 	}
@@ -293,7 +302,7 @@ func (t *Tools) where(ctx context.Context, k *caller) (w board.Where) {
 	}
 	if k.call != nil { // a direct method does not say
 		client := k.call.ClientInfo()
-		w.Client = cut(visible.Line(client.Name+" "+client.Version), 80)
+		w.Client = visible.Cut(visible.Line(client.Name+" "+client.Version), 80)
 	}
 	return w
 }

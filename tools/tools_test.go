@@ -144,7 +144,7 @@ func TestDefinitions_noNames(t *testing.T) {
 	worker := regexp.MustCompile(`\b[a-z]+-[a-km-np-z2-9]{3}\b`)
 	s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
 	register(s, nil, setup{Missing: board.ErrUnavailable})
-	c := mcptest.Connect(t, s, mcp.Newest, nil)
+	c := mcptest.Connect(t, s, nil)
 	look := func(what, text string) {
 		for _, found := range worker.FindAllString(text, -1) {
 			if found != "to-do" {
@@ -157,7 +157,7 @@ func TestDefinitions_noNames(t *testing.T) {
 		look(tool.Name, tool.Description+string(tool.InputSchema))
 	}
 	for prompt := range c.Prompts(t.Context()) {
-		res, err := c.Prompt(t.Context(), prompt.Name, map[string]string{"goal": "x"})
+		res, err := c.Prompt(t.Context(), prompt.Name, map[string]string{"goal": "x"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func TestDefinitions_noNames(t *testing.T) {
 // TestHandout_long: a hand-out stays within its limit, however long the texts of the task.
 func TestHandout_long(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture(t, web, setup{Piped: true}, mcp.Newest)
+		s := newFixture(t, web, setup{Piped: true}, mcp.LatestRevision)
 		long := strings.Repeat("Ein sehr langer Text über Wörter. ", 3000)
 		var deps []board.ID
 		for range 30 {
@@ -249,7 +249,7 @@ func claimOf(t *testing.T, res *mcp.ToolResult) map[string]any {
 // when it ends, its workers have two minutes to come back.
 func TestRun_presence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixtureEvery(t, web, setup{Piped: true}, mcp.Newest, time.Minute)
+		s := newFixtureEvery(t, web, setup{Piped: true}, mcp.LatestRevision, time.Minute)
 		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -300,7 +300,7 @@ func TestRun_shortLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := web
 		p.Lease = 3 * time.Second
-		s := newFixtureEvery(t, p, setup{Piped: true}, mcp.Newest, time.Second)
+		s := newFixtureEvery(t, p, setup{Piped: true}, mcp.LatestRevision, time.Second)
 		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -334,7 +334,7 @@ func TestRegister_home(t *testing.T) {
 	s := &fixture{t: t, b: board.New(store, &board.Options{Home: &board.Project{Slug: "web", Policy: board.PolicyEvidence}})}
 	server := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
 	register(server, s.b, setup{Project: "web", Piped: true})
-	c := mcptest.Connect(t, server, mcp.Newest, nil)
+	c := mcptest.Connect(t, server, nil)
 	for tool, args := range map[string]map[string]any{
 		"get_next_task": {"skills": "go"}, "list_tasks": nil, "list_questions": nil, "list_workers": nil,
 	} {
@@ -343,7 +343,7 @@ func TestRegister_home(t *testing.T) {
 		}
 	}
 	for _, uri := range []string{"bossman://board", "bossman://questions"} {
-		if _, err := c.Read(t.Context(), uri); err != nil {
+		if _, err := c.Read(t.Context(), uri, nil); err != nil {
 			t.Error(err)
 		}
 	}
@@ -361,7 +361,7 @@ func TestRegister_home(t *testing.T) {
 // TestNext_session: hooks can find a claim by the client's session id.
 func TestNext_session(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture(t, web, setup{Piped: true, Session: "0f3c"}, mcp.Newest)
+		s := newFixture(t, web, setup{Piped: true, Session: "0f3c"}, mcp.LatestRevision)
 		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -395,7 +395,7 @@ func TestMissing(t *testing.T) {
 			}
 		}
 		for _, uri := range []string{"bossman://board", "bossman://questions"} {
-			if _, err := c.Read(t.Context(), uri); err == nil || !strings.Contains(err.Error(), `"no board was found from /".`) {
+			if _, err := c.Read(t.Context(), uri, nil); err == nil || !strings.Contains(err.Error(), `"no board was found from /".`) {
 				t.Errorf("Read(%s) = %v", uri, err)
 			}
 		}
@@ -409,7 +409,7 @@ func TestMissing(t *testing.T) {
 // TestOpen_later: when what kept a board from being opened has passed, the next call works, and the
 // projects are those of the board.
 func TestOpen_later(t *testing.T) {
-	for _, r := range []mcp.Revision{mcp.R20251125, mcp.Newest} {
+	for _, r := range []mcp.Revision{mcp.R20251125, mcp.LatestRevision} {
 		t.Run(r.String(), func(t *testing.T) {
 			s := newFixture(t, web, setup{Piped: true}, r)
 			var away atomic.Bool
@@ -436,7 +436,7 @@ func TestOpen_later(t *testing.T) {
 				if res, err := c.Call(t.Context(), "list_tasks", nil, nil); err != nil || res.IsError {
 					t.Errorf("list_tasks = %+v, %v", res, err)
 				}
-				if got, err := c.Read(t.Context(), "bossman://board"); err != nil || !strings.HasPrefix(got[0].Text, "# web\n") {
+				if got, err := c.Read(t.Context(), "bossman://board", nil); err != nil || !strings.HasPrefix(got.Text(), "# web\n") {
 					t.Errorf("Read = %+v, %v", got, err)
 				}
 			})
@@ -460,19 +460,19 @@ func TestPrompts(t *testing.T) {
 			"plan":   {map[string]string{"goal": "A web shop"}, "Plan this as tasks on the board:\n> A web shop\n"},
 			"review": {nil, `list_tasks {"status":"review"} and list_tasks {"status":"failed"}`},
 		} {
-			res, err := c.Prompt(t.Context(), name, want.args)
+			res, err := c.Prompt(t.Context(), name, want.args, nil)
 			if err != nil || len(res.Messages) != 1 || !strings.Contains(res.Messages[0].Content.Text, want.text) {
 				t.Errorf("Prompt(%s) = %+v, %v", name, res, err)
 			}
 		}
-		if _, err := c.Prompt(t.Context(), "plan", nil); err == nil {
+		if _, err := c.Prompt(t.Context(), "plan", nil, nil); err == nil {
 			t.Error("a plan without a goal was accepted")
 		}
 	})
 	worker := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
 	register(worker, nil, setup{Role: auth.Worker, Missing: board.ErrUnavailable})
 	var names []string
-	for p := range mcptest.Connect(t, worker, mcp.Newest, nil).Prompts(t.Context()) {
+	for p := range mcptest.Connect(t, worker, nil).Prompts(t.Context()) {
 		names = append(names, p.Name)
 	}
 	if len(names) != 1 || names[0] != "work" {
@@ -483,7 +483,7 @@ func TestPrompts(t *testing.T) {
 // TestNext_together: eight agents on one pipe get eight tasks.
 func TestNext_together(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture(t, web, setup{Piped: true}, mcp.Newest)
+		s := newFixture(t, web, setup{Piped: true}, mcp.LatestRevision)
 		const n = 8
 		for range n {
 			if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One of many"}, ""); err != nil {
@@ -517,7 +517,7 @@ func TestNext_together(t *testing.T) {
 // TestPrincipals: knowing a claim handle does not give access to the claim.
 func TestPrincipals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture(t, web, setup{}, mcp.Newest)
+		s := newFixture(t, web, setup{}, mcp.LatestRevision)
 		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -526,7 +526,7 @@ func TestPrincipals(t *testing.T) {
 				return &access.Caller{
 					Actor: board.Actor{Principal: name, Owner: name}, Role: auth.Lead, Roles: map[string]auth.Role{"web": auth.Lead},
 				}, nil
-			}}, mcp.Newest, nil).client
+			}}, mcp.LatestRevision, nil).client
 		}
 		bob, eve := by("bob"), by("eve")
 		res, err := bob.Call(t.Context(), "get_next_task", nil, nil)

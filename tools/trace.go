@@ -32,7 +32,7 @@ func (t *Tools) trace(ctx context.Context, a board.Actor, h board.Handle, summar
 	if why == "" {
 		return
 	}
-	t.note(ctx, a, h, fmt.Sprintf("%s%s: %s", reportedBut, why, cut(summary, 300)))
+	t.note(ctx, a, h, fmt.Sprintf("%s%s: %s", reportedBut, why, visible.Cut(summary, 300)))
 }
 
 // note keeps a text as a note of an attempt, unless it is the last one that was kept of it.
@@ -159,15 +159,15 @@ func (t *Tools) awaitVerdicts(ctx context.Context) {
 func checkText(res CheckResult, err error) string {
 	const of = "the check of the report that was not recorded "
 	if e, ok := errors.AsType[*board.PlaceError](err); ok {
-		return of + "passed, but: " + cut(visible.Line(e.Why), 300)
+		return of + "passed, but: " + visible.Cut(visible.Line(e.Why), 300)
 	}
 	switch {
 	case err != nil:
 		return ""
 	case res.State == CheckGreen:
-		return of + "passed: " + cut(visible.Line(res.Evidence.Detail), 300)
+		return of + "passed: " + visible.Cut(visible.Line(res.Evidence.Detail), 300)
 	case res.State == CheckRed:
-		return of + "failed: " + cut(visible.Line(res.Reason), 300)
+		return of + "failed: " + visible.Cut(visible.Line(res.Reason), 300)
 	}
 	return ""
 }

@@ -78,7 +78,7 @@ func TestTrace_longCheck(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newFixture(t, web, setup{}, mcp.Newest)
+				s := newFixture(t, web, setup{}, mcp.LatestRevision)
 				p := s.pipe(setup{Inspector: &longCheck{slowCheck: slowCheck{70 * time.Second}, state: x.state}})
 				p.say(tool(1, "create_task", `{"title":"One","description":"x"}`), method(2, "getNextTask", `{}`))
 				p.answered(time.Second, 1, 2)
@@ -115,7 +115,7 @@ func TestTrace_longCheck(t *testing.T) {
 func TestTrace_endedDuringCheck(t *testing.T) {
 	for _, after := range []time.Duration{12 * time.Second, 50 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newFixture(t, web, setup{}, mcp.Newest)
+			s := newFixture(t, web, setup{}, mcp.LatestRevision)
 			look := &longCheck{slowCheck: slowCheck{time.Hour}, state: tools.CheckGreen}
 			p := s.pipe(setup{Inspector: look})
 			p.say(tool(1, "create_task", `{"title":"One","description":"x"}`), method(2, "getNextTask", `{}`))

@@ -16,12 +16,12 @@ type request struct{ session, rest string }
 
 // request returns the zero value if the call is not made in a session.
 func (k *caller) request() request {
-	if k.call == nil || k.call.SessionID() == "" {
+	if k.call == nil || k.call.Request.SessionID() == "" {
 		return request{}
 	}
 	return request{
-		session: "mcp-" + digest(k.call.SessionID()),
-		rest:    digest(k.call.ID().String(), string(k.call.Arguments())),
+		session: "mcp-" + digest(k.call.Request.SessionID()),
+		rest:    digest(k.call.Request.ID.String(), string(k.call.Arguments())),
 	}
 }
 

@@ -12,8 +12,9 @@ import (
 // reportedBut begins the note of a report that was not recorded.
 const reportedBut = "reported done, but "
 
-// readAnswers refuses a report of done, once, if a person has answered a question that only people may
-// answer and the worker was not shown the answer: it was reported without the decision.
+// readAnswers refuses a report of done, once, if somebody has answered a question of the task and the worker was not shown
+// the answer: it was reported without the decision. Under PolicyTrust, and over HTTP, where another replica may have shown
+// the answer, that holds for questions that only people may answer.
 func (t *Tools) readAnswers(ctx context.Context, k *caller, h board.Handle, summary string) error {
 	d, err := t.b.Get(ctx, h.Task, 100)
 	if err != nil || !mayBeAccepted(d, h) {
@@ -24,8 +25,17 @@ func (t *Tools) readAnswers(ctx context.Context, k *caller, h board.Handle, summ
 		return nil // no note can keep that it was shown; it comes with the answer to the report
 	}
 	unread := slices.DeleteFunc(slices.Clone(d.Questions), func(q board.Question) bool {
-		return !q.HumanOnly || q.State != board.QuestionAnswered || q.Claim != h && !q.AnsweredAt.After(last.GrantedAt) || noteShowed(d.Events, h, q)
+		return q.ByDefault() || q.State != board.QuestionAnswered || q.Claim != h && !q.AnsweredAt.After(last.GrantedAt) || noteShowed(d.Events, h, q)
 	})
+	if slices.ContainsFunc(unread, func(q board.Question) bool { return !q.HumanOnly }) {
+		p, err := t.b.Project(ctx, h.Task.Project)
+		if err != nil {
+			return err
+		}
+		if p.Policy == board.PolicyTrust || t.o.Inspector == nil && !t.piped() {
+			unread = slices.DeleteFunc(unread, func(q board.Question) bool { return !q.HumanOnly })
+		}
+	}
 	unread = t.unseen(h, t.unsettled(unread))
 	if len(unread) == 0 {
 		return nil
@@ -45,9 +55,9 @@ func (t *Tools) readAnswers(ctx context.Context, k *caller, h board.Handle, summ
 	}
 }
 
-// readComments refuses to accept work, once, if a person has commented on it since the review was handed out, or at
-// all, if it was not: the reviewer may not have seen that.
-func (t *Tools) readComments(k *caller, h board.Handle, d board.Dossier) error {
+// readWords refuses to accept work, once, if a person has commented on it, or somebody has answered a question about it that
+// its worker went on without, since the review was handed out, or at all, if it was not: the reviewer may not have seen that.
+func (t *Tools) readWords(k *caller, h board.Handle, d board.Dossier) error {
 	if d.Task.Status != board.InReview || k.Person {
 		return nil
 	}
@@ -56,12 +66,22 @@ func (t *Tools) readComments(k *caller, h board.Handle, d board.Dossier) error {
 	defer t.mu.Unlock()
 	last := t.commented[reviewer]
 	var lines []string
+	reported := d.Attempts[len(d.Attempts)-1].EndedAt
 	for _, e := range d.Events {
 		handed := d.Review != nil && d.Review.Handle == h && !e.At.After(d.Review.GrantedAt)
-		if e.Kind == board.EventCommented && e.Detail.By == board.ByPerson && e.Detail.Attempt == d.Task.Attempt && e.Seq > last && !handed {
-			lines = append(lines, fmt.Sprintf("%s commented: %s.", capital(eventAuthor(e)), decided(d.Task.ID, e.Detail.Text)))
-			t.commented[reviewer] = e.Seq
+		if e.Seq <= last || handed {
+			continue
 		}
+		switch n := slices.IndexFunc(d.Questions, func(q board.Question) bool { return q.ID == e.Detail.Question }); {
+		case e.Kind == board.EventCommented && e.Detail.By == board.ByPerson && e.Detail.Attempt == d.Task.Attempt:
+			lines = append(lines, fmt.Sprintf("%s commented: %s.", capital(eventAuthor(e)), decided(d.Task.ID, e.Detail.Text)))
+		case e.Kind == board.EventAnswered && n >= 0 && !d.Questions[n].ByDefault() && e.At.After(reported):
+			q := d.Questions[n]
+			lines = append(lines, fmt.Sprintf("The worker had asked %s, and went on without the answer. %v %s: %s.", inline(q.Text, 300), q.ID, answeredBy(q), answered(q)))
+		default:
+			continue
+		}
+		t.commented[reviewer] = e.Seq
 	}
 	if len(lines) == 0 {
 		return nil

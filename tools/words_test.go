@@ -22,12 +22,12 @@ func TestHandout_decisions(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				person := web
 				person.Policy = board.PolicyPerson
-				s := newFixture(t, person, setup{}, mcp.Newest)
+				s := newFixture(t, person, setup{}, mcp.LatestRevision)
 				task, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One", Description: strings.Repeat("Describe. ", 2000)}, "")
 				if err != nil {
 					t.Fatal(err)
 				}
-				a := s.connect(setup{Piped: true, Project: "web"}, mcp.Newest, nil)
+				a := s.connect(setup{Piped: true, Project: "web"}, mcp.LatestRevision, nil)
 				ask := func(tool string, args map[string]any) (string, map[string]any) {
 					t.Helper()
 					res, err := a.client.Call(t.Context(), tool, args, nil)
@@ -74,12 +74,13 @@ func TestHandout_decisions(t *testing.T) {
 	}
 }
 
-// TestReview_unread: an agent does not accept work over a person's comment that it has not seen.
+// TestReview_unread: an agent does not accept work over a person's comment that it has not seen, or over an answer that the
+// worker went on without.
 func TestReview_unread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		review := web
 		review.Policy = board.PolicyReview
-		s := newFixture(t, review, setup{}, mcp.Newest)
+		s := newFixture(t, review, setup{}, mcp.LatestRevision)
 		task, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, "")
 		if err != nil {
 			t.Fatal(err)
@@ -89,6 +90,11 @@ func TestReview_unread(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		ask := map[string]any{"claim": claimOf(t, res)["claim"], "question": "Which?", "default": "this", "wait_seconds": 0}
+		if _, err := worker.client.Call(t.Context(), "ask_question", ask, nil); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
 		if _, err := worker.client.Call(t.Context(), "report_task_done", map[string]any{"claim": claimOf(t, res)["claim"], "summary": "It works."}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -111,6 +117,13 @@ func TestReview_unread(t *testing.T) {
 			if res, err = reviewer.client.Call(t.Context(), "review_task", verdict, nil); err != nil || res.Text() != want {
 				t.Errorf("review_task = %q, %v; want %q", res.Text(), err, want)
 			}
+		}
+		if _, err := s.b.Answer(t.Context(), ada, 1, "that"); err != nil {
+			t.Fatal(err)
+		}
+		want := `Not reviewed. web-1 is still in review. You may not have seen this yet. The worker had asked "Which?", and went on without the answer. q-1 was answered by "ada" (person): "that". Next: if the work is good all the same, repeat the call; otherwise reject it.`
+		if res, err = reviewer.client.Call(t.Context(), "review_task", verdict, nil); err != nil || res.Text() != want {
+			t.Errorf("review_task = %q, %v; want %q", res.Text(), err, want)
 		}
 		if res, err = reviewer.client.Call(t.Context(), "review_task", verdict, nil); err != nil || !strings.HasPrefix(res.Text(), "web-1 is done.") {
 			t.Errorf("review_task = %q, %v", res.Text(), err)

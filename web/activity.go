@@ -203,18 +203,27 @@ func (s *Site) followActivity(ctx context.Context) {
 	}
 }
 
+// logMargin is in front of what an agent said itself, in each line of its log; other lines begin with words of ours.
+const logMargin = "| "
+
+// ownWords begin the lines of a log that are not the agent's, besides those about calls, with what is shown for them.
+var ownWords = [][2]string{
+	{"asks for permission to use ", "Asking"}, {"may use ", "Allowed"}, {"may not use ", "Refused"}, {"runs ", "Running"},
+}
+
 // words says what an agent does, from an entry of its log: a word, and on what.
 func (d doing) words() (word, on string) {
-	entry := d.Entry
-	rest, called := strings.CutPrefix(entry, "calls ")
-	if !called {
-		switch {
-		case entry == "":
-			return "", ""
-		case strings.HasPrefix(entry, "asks for permission"):
-			return "Asking", strings.TrimPrefix(entry, "asks for permission to use ")
+	if d.Entry == "" {
+		return "", ""
+	}
+	for _, own := range ownWords {
+		if rest, ok := strings.CutPrefix(d.Entry, own[0]); ok {
+			return own[1], rest
 		}
-		return "Thinking", entry
+	}
+	rest, called := strings.CutPrefix(d.Entry, "calls ")
+	if !called {
+		return "Thinking", strings.TrimPrefix(d.Entry, logMargin)
 	}
 	tool, on, _ := strings.Cut(rest, ": ")
 	switch low := strings.ToLower(tool); {

@@ -39,6 +39,13 @@ type adminPage struct {
 	Acts           []actView
 	Since          *moment
 	Earlier, Later string
+
+	Hooks    []targetView
+	HookForm *hookForm
+	// Secret is that of a webhook which was just made, SecretOf its name.
+	Secret, SecretOf string
+	Letters          []letterView
+	Error            string
 }
 
 type keyView struct {
@@ -80,15 +87,22 @@ type actView struct {
 }
 
 // adminTabs are the pages of the administration.
-var adminTabs = []struct{ name, word string }{{"", "Keys"}, {"people", "People"}, {"projects", "Projects"}, {"audit", "Audit"}}
+var adminTabs = []struct{ name, word string }{{"", "Keys"}, {"people", "People"}, {"projects", "Projects"}, {"webhooks", "Webhooks"}, {"audit", "Audit"}}
 
 // showAdmin shows keys, people, projects, and what people did, to administrators.
 func showAdmin(q *request) error {
-	p := adminPage{Tab: q.URL.Query().Get("tab"), Solo: q.site.o.Directory == nil}
+	return q.showAdmin(adminPage{Tab: q.URL.Query().Get("tab")}, 0)
+}
+
+func (q *request) showAdmin(p adminPage, status int) error {
+	p.Solo = q.site.o.Directory == nil
 	if !slices.ContainsFunc(adminTabs, func(t struct{ name, word string }) bool { return t.name == p.Tab }) {
 		p.Tab = ""
 	}
 	for _, t := range adminTabs {
+		if t.name == "webhooks" && q.site.o.Push == nil {
+			continue
+		}
 		p.Tabs = append(p.Tabs, tab{q.link("/admin", "tab", t.name), t.word, t.name == p.Tab})
 	}
 	ctx := q.Context()
@@ -105,6 +119,8 @@ func showAdmin(q *request) error {
 		err = q.addPeople(ctx, &p, scope, now)
 	case "projects":
 		err = q.addProjects(ctx, &p, scope)
+	case "webhooks":
+		err = q.addWebhooks(ctx, &p, scope)
 	case "audit":
 		err = q.addActs(ctx, &p, scope, now)
 	default:
@@ -113,7 +129,7 @@ func showAdmin(q *request) error {
 	if err != nil {
 		return err
 	}
-	return q.show(page{Template: "admin", Title: "Keys and people", Current: "/admin", Follow: strings.Join(scope.slugs, " "), Main: p})
+	return q.show(page{Template: "admin", Title: "Keys and people", Current: "/admin", Follow: strings.Join(scope.slugs, " "), Status: status, Main: p})
 }
 
 // An adminScope is what an administrator may see.
@@ -343,15 +359,18 @@ func actWord(a act) string {
 
 // postAdmin pauses or resumes the hand-out of a project.
 func postAdmin(q *request) error {
+	if done, err := postWebhook(q); done {
+		return err
+	}
 	slug := q.PostForm.Get("project")
 	var err error
 	switch q.PostForm.Get("act") {
 	case "pause":
-		if err = q.caller.May(access.Pause, slug); err == nil {
+		if err = q.mayDo(access.Pause, slug); err == nil {
 			err = q.site.board.Pause(q.Context(), q.caller.Actor, slug)
 		}
 	case "resume":
-		if err = q.caller.May(access.Resume, slug); err == nil {
+		if err = q.mayDo(access.Resume, slug); err == nil {
 			err = q.site.board.Resume(q.Context(), q.caller.Actor, slug)
 		}
 	default:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/permission"
 	"github.com/bossman-dev/bossman/internal/visible"
 )
 
@@ -27,10 +28,10 @@ func postAnswer(q *request) error {
 	if err := question.CheckOpen(); err != nil {
 		return q.showAsk(question, typed, "Not sent. "+closedWords(&question), http.StatusConflict)
 	}
-	p, isPermission := permissionIn(&question)
+	_, isPermission := permission.In(&question)
 	version, seen := q.PostForm.Get("version"), false
 	for _, listed := range []bool{false, true} {
-		if listed && isPermission && p.Risky {
+		if listed && !shownWhole(&question) {
 			continue // it is answered on its own page only
 		}
 		if subtle.ConstantTimeCompare([]byte(version), []byte(askVersion(&question, listed))) == 1 {
@@ -180,27 +181,14 @@ func (q *request) addSimilar(ctx context.Context, list []ask, now time.Time) {
 	const most = 2
 	for i := range list {
 		a := &list[i]
-		key := a.sameKey()
 		for _, old := range q.site.answers.of(ctx, q.site.board, a.Project) {
-			if len(a.Similar) == most || old.ID == a.ID || old.AnsweredAs != board.ByPerson {
-				continue
-			}
-			other := q.newAsk(&old, false, now, false)
-			if other.sameKey() != key {
+			if len(a.Similar) == most || old.ID == a.ID || old.AnsweredAs != board.ByPerson || strings.TrimSpace(old.Text) != a.asked {
 				continue
 			}
 			v := q.newAnswered(&old, now)
 			a.Similar = append(a.Similar, similarAnswer{v.Task, v.TaskPath, v.Answer, v.By, v.At})
 		}
 	}
-}
-
-// sameKey is the same for questions that ask for the same.
-func (a *ask) sameKey() string {
-	if a.Permission != nil {
-		return "may " + a.Permission.Tool + "\n" + a.Permission.Use
-	}
-	return strings.ToLower(strings.Join(strings.Fields(a.Head+" "+string(a.Text)), " "))
 }
 
 // answeredToday lists the newest answers of the last 24 hours, and says who gave them.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/permission"
 	"github.com/bossman-dev/bossman/internal/visible"
 )
 
@@ -206,7 +207,11 @@ func (r *boardRead) overview() error {
 func (r *boardRead) markInbox(in *board.Inbox) {
 	for i := range in.Proposed {
 		t := &in.Proposed[i]
-		r.marks[t.Task.ID] = mark{word: "proposal", fact: "by " + visible.Line(t.Outline.Created.Detail.Worker), you: true}
+		m := mark{word: "proposal", fact: "by " + visible.Line(t.Outline.Created.Detail.Worker), you: true}
+		if t.Outline.Drafted.Kind != "" {
+			m = mark{word: "draft", fact: "by an agent", you: true}
+		}
+		r.marks[t.Task.ID] = m
 	}
 	for i := range in.Stuck {
 		t := &in.Stuck[i]
@@ -236,7 +241,7 @@ func (r *boardRead) markInbox(in *board.Inbox) {
 			continue
 		}
 		m := mark{word: "question", you: true}
-		if _, ok := permissionIn(question); ok {
+		if _, ok := permission.In(question); ok {
 			m.word = "permission"
 		}
 		r.marks[id] = m

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/permission"
 	"github.com/bossman-dev/bossman/internal/visible"
 )
 
@@ -179,7 +180,7 @@ func (s *Site) claimRow(c board.Claim, o *overview, asked *board.Question, now t
 	switch {
 	case asked != nil:
 		r.kind, r.State = waiting, shape{"ask", "you", "Waiting for you"}
-		if _, ok := permissionIn(asked); ok {
+		if _, ok := permission.In(asked); ok {
 			r.State.ID = "lock"
 		}
 		r.Doing = "asked " + agoText(now.Sub(asked.AskedAt))

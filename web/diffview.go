@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/visible"
@@ -27,7 +28,7 @@ const (
 	// maxTalk is how many characters of a comment are shown where comments are many: where
 	// they have more than manyTalk bytes together.
 	maxTalk, manyTalk = 400, 40 << 10
-	// maxLineText is how much of a line is shown, in bytes.
+	// maxLineText is how much of a line a row shows, in bytes; the rows below have the rest.
 	maxLineText = 2000
 )
 
@@ -42,8 +43,8 @@ type diffView struct {
 	Back string
 	// Earlier and Later lead to other files, or to other lines of the only one.
 	Earlier, Later string
-	// Unnamed is how many files the report did not name.
-	Unnamed int
+	// Unnamed is how many files the report did not name, and Unseen of how many the page shows no line or not all.
+	Unnamed, Unseen int
 	// Elsewhere are comments on files that the page does not show.
 	Elsewhere []talk
 
@@ -184,6 +185,12 @@ func (s *diffSource) view() *diffView {
 			v.Later = s.link("first", strconv.Itoa(last))
 		}
 	}
+	v.Unseen = v.Count
+	for _, f := range v.Files {
+		if f.Folded == unchanged || f.Folded == "" && (!v.Only || v.Earlier == "" && v.Later == "") {
+			v.Unseen--
+		}
+	}
 	for i, c := range s.comments {
 		if !shown[c.File] {
 			v.Elsewhere = append(v.Elsewhere, s.talk(i, c))
@@ -221,8 +228,11 @@ func (s *diffSource) talk(i int, c board.Comment) talk {
 	return t
 }
 
-// generated are names of files that a program writes.
-var generated = regexp.MustCompile(`(?i)(^|/)(package-lock\.json|pnpm-lock\.yaml|yarn\.lock|go\.sum|cargo\.lock|composer\.lock|poetry\.lock|uv\.lock|gemfile\.lock)$|\.min\.(js|css)$|\.(snap|map)$|(^|/)(vendor|node_modules|dist)/|\.pb\.go$`)
+// unchanged says that a file has the lines that it had.
+const unchanged = "No line was changed."
+
+// generated are names of files that a program writes, usually: the name says nothing about what is in them.
+var generated = regexp.MustCompile(`(?i)(^|/)(package-lock\.json|pnpm-lock\.yaml|yarn\.lock|go\.sum|cargo\.lock|composer\.lock|poetry\.lock|uv\.lock|gemfile\.lock)$|\.min\.(js|css)$|\.(snap|map)$|(^|/)(vendor|node_modules)/|\.pb\.go$`)
 
 // file builds the view of a file with at most so many rows, within the page's budget.
 func (s *diffSource) file(v *diffView, no int, f board.FileDiff, rows int) (out fileView) {
@@ -263,7 +273,7 @@ func (s *diffSource) file(v *diffView, no int, f board.FileDiff, rows int) (out 
 	case f.Left != "":
 		out.Folded = "Too long to be kept with the report. It is in the commit."
 	case f.Patch == "":
-		out.Folded = "No line was changed."
+		out.Folded = unchanged
 	}
 	if out.Folded != "" {
 		return out
@@ -280,7 +290,7 @@ func (s *diffSource) file(v *diffView, no int, f board.FileDiff, rows int) (out 
 		case s.since > 0 && known && same == f.Patch:
 			out.Folded, out.Link = fmt.Sprintf("As in attempt %d.", s.since), self
 		case generated.MatchString(f.Path):
-			out.Folded, out.Link = "Written by a program.", self
+			out.Folded, out.Link = "Folded by its name alone: files of that name are usually written by programs.", self
 		case len(lines) > rows:
 			out.Folded, out.Link = "A long change.", self
 		case cost > v.budget:
@@ -366,6 +376,7 @@ type patchLine struct {
 	class    string
 	old, now int
 	text     string
+	goesOn   bool // it is the rest of a long line
 	parts    []part
 }
 
@@ -402,21 +413,28 @@ func parsePatch(patch string) (lines []patchLine) {
 		default:
 			l.class, l.text = "x", text
 		}
-		l.text = lineText(l.text)
-		lines = append(lines, l)
+		whole := strings.TrimSuffix(l.text, "\r") // the whole file may have such ends
+		for l.text, whole = cutLine(whole); ; l.text, whole = cutLine(whole) {
+			l.text = visible.Text(l.text)
+			lines = append(lines, l)
+			if whole == "" {
+				break
+			}
+			l.old, l.now, l.goesOn = 0, 0, true
+		}
 	}
 	return lines
 }
 
-// lineText makes a line of code safe to read. Its end and its tabs are kept.
-func lineText(s string) string {
-	if len(s) > maxLineText {
-		s = strings.ToValidUTF8(s[:maxLineText], "") + "…"
+// cutLine returns as much of a line as a row shows, and the rest.
+func cutLine(s string) (first, rest string) {
+	n := len(s)
+	if n > maxLineText {
+		for n = maxLineText; n > maxLineText-utf8.UTFMax && !utf8.RuneStart(s[n]); {
+			n--
+		}
 	}
-	if rest, ok := strings.CutSuffix(s, "\r"); ok { // the whole file may have such ends
-		s = rest
-	}
-	return visible.Text(s)
+	return s[:n], s[n:]
 }
 
 // mark highlights the words that differ between a line and its new version.
@@ -469,6 +487,9 @@ func (l patchLine) row() diffRow {
 	r := diffRow{Class: l.class, Old: nonZero(l.old), New: nonZero(l.now), Parts: l.parts}
 	if r.Parts == nil {
 		r.Parts = []part{{l.text, ""}}
+	}
+	if l.goesOn {
+		r.Old, r.New = "…", "…"
 	}
 	return r
 }

@@ -63,8 +63,8 @@ func TestKeyDoor_ends(t *testing.T) {
 		return b
 	}
 	b := signIn()
-	if status, _ := b.get("/"); status != http.StatusOK {
-		t.Fatalf("GET / = %d", status)
+	if status, body := b.get("/"); status != http.StatusOK || strings.Contains(body, `name="project"`) {
+		t.Fatalf("GET / = %d, or one may choose among one project: %s", status, body)
 	}
 	old := b.session()
 	if status, body := b.send("/signout", url.Values{}); status != http.StatusSeeOther {

@@ -49,6 +49,8 @@ var navigation = []navEntry{
 	{Path: "/board", Word: "Board", Shape: "n-board"},
 	{Path: "/timeline", Word: "Timeline", Shape: "n-time", Rest: true},
 	{Path: "/landing", Word: "Landing", Shape: "land", Rest: true},
+	{Path: "/gateway", Word: "Gateway", Shape: "n-gate", Rest: true},
+	{Path: "/settings", Word: "Notifications", Shape: "n-bell", Rest: true},
 	{Path: "/admin", Word: "Keys and people", Shape: "n-key", Rest: true},
 }
 
@@ -64,6 +66,17 @@ var notices = map[string]string{
 	"paused":   "Paused. Agents finish what they have, and get no new task.",
 	"resumed":  "Resumed. Tasks are handed out again.",
 	"returned": "Returned from the queue. The next attempt gets your words.",
+	"approved": "Approved. Agents can use it within seconds.",
+
+	"notified":    "Saved. You are notified of what happens from now on.",
+	"unnotified":  "Removed. Nothing more is sent there.",
+	"tested":      "Sent. The test was accepted.",
+	"hooktest":    "Sent. The receiver accepted the test.",
+	"hookdisable": "Disabled. Nothing more is sent there.",
+	"hookenable":  "Enabled. It gets what happens from now on.",
+	"hookremove":  "Removed, with what was on its way.",
+	"hookagain":   "It is sent again, as often as at first.",
+	"hookdiscard": "Discarded.",
 }
 
 // frame builds what surrounds a page. For somebody who is not signed in that is nothing.
@@ -87,9 +100,9 @@ func (q *request) frame(p page) (frame, error) {
 		f.Role = q.caller.Roles[q.project].String()
 		f.Title += " · " + q.project
 	}
-	counts := map[string]int{"/inbox": n.questions, "/review": n.review, "/board": n.failed, "/landing": n.landing}
+	counts := map[string]int{"/inbox": n.questions, "/review": n.review, "/board": n.failed, "/landing": n.landing, "/gateway": n.gateway}
 	for _, e := range navigation {
-		if !q.hasRoute(e.Path) {
+		if !q.hasRoute(e.Path) || e.Path == "/settings" && q.site.o.Push == nil || e.Path == "/gateway" && q.site.o.Gateway == nil {
 			continue
 		}
 		e.Current = e.Path == p.Current
@@ -98,8 +111,10 @@ func (q *request) frame(p page) (frame, error) {
 		f.Nav = append(f.Nav, e)
 	}
 	all := q.caller.Projects(access.Summary)
-	for _, slug := range all {
-		f.Projects = append(f.Projects, projectChoice{Slug: slug, Name: slug, Chosen: q.URL.Query().Get("project") == slug})
+	if len(all) > 1 { // else there is nothing to choose
+		for _, slug := range all {
+			f.Projects = append(f.Projects, projectChoice{Slug: slug, Name: slug, Chosen: q.URL.Query().Get("project") == slug})
+		}
 	}
 	if q.project == "" {
 		f.Shown, f.Elsewhere = len(q.slugs), len(all)-len(q.slugs)
@@ -119,11 +134,11 @@ func (q *request) hasRoute(path string) bool {
 
 // needCounts is how many things of each kind need people.
 type needCounts struct {
-	questions, review, failed, landing int
-	now                                time.Time
+	questions, review, failed, landing, gateway int
+	now                                         time.Time
 }
 
-func (n needCounts) total() int { return n.questions + n.review + n.failed + n.landing }
+func (n needCounts) total() int { return n.questions + n.review + n.failed + n.landing + n.gateway }
 
 // counts counts what needs people in the projects of the page.
 func (q *request) counts(ctx context.Context) (n needCounts, err error) {
@@ -137,6 +152,9 @@ func (q *request) counts(ctx context.Context) (n needCounts, err error) {
 		n.failed += len(in.Failed) + len(in.Stuck)
 		n.landing += len(in.Landing)
 		n.now = in.Now
+	}
+	if n.gateway, err = q.toApprove(ctx); err != nil {
+		return n, err
 	}
 	if n.now.IsZero() { // nobody's project: the clock is still the board's
 		_, n.now, err = q.site.board.Workers(ctx, 0)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -13,7 +14,7 @@ import (
 
 // address fills in the wildcards of a pattern.
 func address(pattern string) string {
-	return strings.NewReplacer("{$}", "", "{question}", "q-1", "{task}", "shop-1", "{hash}", "x", "{name}", "app.js", "{project}", "shop").Replace(pattern)
+	return strings.NewReplacer("{$}", "", "{question}", "q-1", "{task}", "shop-1", "{hash}", "x", "{name}", "app.js", "{project}", "shop", "{link}", "x.y").Replace(pattern)
 }
 
 // ask puts a question of an agent on the board, with a task.
@@ -182,3 +183,29 @@ func TestCrossSiteLink(t *testing.T) {
 
 // testCaller is somebody who may see a project.
 func testCaller(project string) *access.Caller { return access.Local(auth.Viewer, project) }
+
+// TestPlaceholder: what stands for the token of forms is in no page, so that no text can have it.
+func TestPlaceholder(t *testing.T) {
+	s := newTestSite(t, false)
+	in := s.signedIn("ada", "shop", auth.Lead)
+	for _, b := range []*browser{s.browser(), in} {
+		for _, path := range []string{"/signin", "/", "/board", "/nowhere", "/task/shop-99", "/signout"} {
+			for _, part := range []string{"", "1"} {
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header.Set("Bossman-Part", part)
+				resp, err := b.Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				body, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if err != nil || strings.Contains(string(body), s.placeholder) {
+					t.Errorf("GET %s, part %q, has the placeholder: %v", path, part, err)
+				}
+			}
+		}
+	}
+}

@@ -13,14 +13,16 @@ import (
 
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/permission"
 	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 const (
 	// maxAsks is how many open questions the inbox shows, and maxAnswered how many answers.
 	maxAsks, maxAnswered = 30, 12
-	// maxAskText is how much of a question the inbox shows, in characters; its page has all.
-	maxAskText = 1200
+	// maxAskText is how much of a question the inbox shows, and maxOption how much of an option, in bytes. If there is
+	// more, it is answered on its page, which has all.
+	maxAskText, maxOption = 1200, 120
 )
 
 // inboxPage is what inbox.html shows.
@@ -31,7 +33,7 @@ type inboxPage struct {
 	More     int
 	Answered []answeredView
 	Tally    string
-	Others   []need // what else needs people
+	Letters  []letterView
 }
 
 type tab struct {
@@ -57,9 +59,13 @@ type ask struct {
 	Head       string
 	Text       template.HTML
 	Cut        bool // the page of the question has more
-	Permission *permission
-	Dir, Host  string
-	Options    []option
+	Permission *permission.Permission
+	// Whole is the text of a permission, as it was asked.
+	Whole string
+	asked string // the text of the question
+	// Dir is where it would be done, if the agent tells, or else its worktree.
+	Dir, Host string
+	Options   []option
 	// Free is set if the answer may be in the person's own words.
 	Free    bool
 	Due     *dueFact
@@ -97,8 +103,17 @@ type answeredView struct {
 
 // showInbox shows the questions that are open, and the answers of the last day.
 func showInbox(q *request) error {
-	return q.showCached(func(ctx context.Context) (page, error) {
+	letters, err := q.inboxLetters(q.Context())
+	if err != nil {
+		return err
+	}
+	show := q.showCached
+	if len(letters) > 0 { // they come and go without an event of the board
+		show = q.showFresh
+	}
+	return show(func(ctx context.Context) (page, error) {
 		p, err := q.inboxPage(ctx)
+		p.Letters = letters
 		return page{Template: "inbox", Title: "Inbox", Current: "/inbox", Follow: strings.Join(q.slugs, " "), Main: p}, err
 	})
 }
@@ -123,10 +138,10 @@ func (q *request) inboxPage(ctx context.Context) (p inboxPage, err error) {
 			claims[c.Handle] = c
 		}
 		for i := range in.Open {
-			a := q.newAsk(&in.Open[i].Question, in.Open[i].Done, now, true)
+			a := q.newAsk(&in.Open[i].Question, in.Open[i].Reported, now, true)
 			a.Title = line(o.Titles[a.Task], 120)
 			c := claims[in.Open[i].Question.Claim]
-			a.Dir, a.Host = line(c.Where.Dir, 200), line(c.Where.Host, 60)
+			a.setPlace(c.Where, 200)
 			for _, e := range in.Open[i].Earlier {
 				a.Earlier = append(a.Earlier, q.newAnswered(&e, now))
 			}
@@ -167,18 +182,21 @@ const (
 )
 
 // newAsk builds the card of an open question. In a list its text is cut.
-func (q *request) newAsk(question *board.Question, done bool, now time.Time, listed bool) ask {
+func (q *request) newAsk(question *board.Question, reported board.Status, now time.Time, listed bool) ask {
 	a := ask{
 		ID: question.ID, Path: q.link(questionPath(question.ID)), Shape: shape{"ask", "you", "Question"}, Kind: "Question", PeopleOnly: question.HumanOnly,
 		Project: question.Project, Task: question.Claim.Task, Since: lasted(question.AskedAt, now), Asker: cmp.Or(visible.Line(question.Asker.Name), "an agent"),
 		Waits: waitsGoes, Free: true, May: q.may(access.Answer, question.Project), Version: askVersion(question, listed), Due: q.site.due(question, now),
+		Look: listed && !shownWhole(question), asked: strings.TrimSpace(question.Text),
 	}
 	if !a.Task.IsZero() {
 		a.TaskPath = taskPath(a.Task)
 	}
 	switch {
-	case done:
+	case reported == board.Done:
 		a.Waits = "went on without the answer, and its task is done"
+	case reported != "":
+		a.Waits = "went on without the answer, and its task is " + map[board.Status]string{board.InReview: "in review", board.Landing: "waiting to be landed"}[reported]
 	case question.AskerLeft():
 		a.Waits = waitsGone
 	case question.Blocking:
@@ -190,14 +208,14 @@ func (q *request) newAsk(question *board.Question, done bool, now time.Time, lis
 			a.Overdue = new(lasted(question.NeededBy, now))
 		}
 	}
-	if p, ok := permissionIn(question); ok {
+	if p, ok := permission.In(question); ok {
 		a.Permission, a.Kind, a.Shape, a.PeopleOnly = &p, "Permission", shape{"lock", "you", "Permission"}, false
-		a.Look = listed && p.Risky
+		a.Whole = visible.Text(question.Text)
 		a.Head = a.Asker + " wants to use " + p.Tool
 		if isCommand(p.Tool) {
 			a.Head = a.Asker + " wants to run"
 		}
-		a.Options = permissionOptions(question.Options, p.Risky)
+		a.Options, a.Dir = permissionOptions(question.Options, p.Risky), p.Dir
 		return a
 	}
 	text := visible.Text(question.Text)
@@ -213,7 +231,7 @@ func (q *request) newAsk(question *board.Question, done bool, now time.Time, lis
 		a.Text = markdown(rest)
 	}
 	for i, o := range question.Options {
-		x := option{Value: o, Label: line(o, 120)}
+		x := option{Value: o, Label: visible.Line(o)}
 		if o == question.Default || question.Default == "" && i == 0 {
 			x.Class = "go"
 		}
@@ -222,11 +240,26 @@ func (q *request) newAsk(question *board.Question, done bool, now time.Time, lis
 	return a
 }
 
+// setPlace sets the directory and the host from the asker's place, unless the question names a directory.
+func (a *ask) setPlace(at board.Where, most int) {
+	if a.Host = line(at.Host, 60); a.Dir == "" {
+		a.Dir = line(at.Dir, most)
+	}
+}
+
+// shownWhole reports whether a list shows all of a question, so that it can be answered there. A risky permission cannot.
+func shownWhole(q *board.Question) bool {
+	if p, ok := permission.In(q); ok && p.Risky {
+		return false
+	}
+	return len(visible.Text(q.Text)) <= maxAskText && !slices.ContainsFunc(q.Options, func(o string) bool { return len(visible.Line(o)) > maxOption })
+}
+
 // permissionOptions are the choices of a permission, in words that name their effect. Of a
 // risky one, none is the one to press first.
 func permissionOptions(values []string, risky bool) (list []option) {
 	for _, v := range values {
-		o := option{Value: v, Label: line(v, 60)}
+		o := option{Value: v, Label: visible.Line(v)}
 		switch v {
 		case "yes":
 			o.Label = "Allow once"
@@ -258,7 +291,7 @@ func (q *request) newAnswered(question *board.Question, now time.Time) answeredV
 		ID: question.ID, Path: q.link(questionPath(question.ID)), Text: line(question.Text, 120), Answer: line(question.Answer, 160), Task: question.Claim.Task,
 		By: visible.Line(question.AnsweredBy), At: q.site.clock(question.AnsweredAt, now), Default: question.ByDefault(),
 	}
-	if p, ok := permissionIn(question); ok {
+	if p, ok := permission.In(question); ok {
 		use, _ := firstLine(p.Use)
 		v.Text = visible.Line(question.Asker.Name) + " may use " + p.Tool + ": " + cut(use, 80)
 		v.Answer = permissionWord(question.Answer)
@@ -309,6 +342,7 @@ func (q *request) question(v *access.Verb) (board.Question, error) {
 	if err != nil {
 		return question, err
 	}
+	q.note(v, question.Project, question.Claim.Task)
 	return question, q.caller.May(v, question.Project)
 }
 
@@ -319,7 +353,7 @@ func (q *request) showAsk(question board.Question, typed, why string, status int
 	if err != nil {
 		return err
 	}
-	a := q.newAsk(&question, false, now, false)
+	a := q.newAsk(&question, "", now, false)
 	a.Typed, a.Error = typed, why
 	follow := question.Project
 	if !a.Task.IsZero() {
@@ -330,7 +364,7 @@ func (q *request) showAsk(question board.Question, typed, why string, status int
 		a.Title = line(d.Task.Title, 160)
 		for _, t := range d.Attempts {
 			if t.Handle == question.Claim {
-				a.Dir, a.Host = line(t.Where.Dir, 300), line(t.Where.Host, 60)
+				a.setPlace(t.Where, 300)
 			}
 		}
 	}

@@ -45,13 +45,13 @@ func TestInbox_answer(t *testing.T) {
 // until waits for something that happens soon.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for range 100 {
+	for range 1200 {
 		if ok() {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	t.Errorf("after 5 s it is not true that %s", what)
+	t.Errorf("after a minute it is not true that %s", what)
 }
 
 // TestInbox_stale: an answer to something else than the person saw is refused in words, and
@@ -115,6 +115,22 @@ func TestInbox_risky(t *testing.T) {
 	}
 }
 
+// TestInbox_directory: the directory of a permission is the one in which the command would run, and what the agent says about it is
+// marked as that.
+func TestInbox_directory(t *testing.T) {
+	s := newTestSite(t, false)
+	q := s.ask(board.NewQuestion{Text: "May codex use a command?\n  | go test ./...\nIn the directory:\n  | /srv/other\nThe agent says about it:\n  | in \"/tmp/scratch\"", Options: permits, HumanOnly: true})
+	b := s.signedIn("ada", "shop", auth.Lead)
+	for _, path := range []string{"/inbox", "/inbox/" + q.ID.String()} {
+		_, body := b.get(path)
+		for _, want := range []string{"<dt>Directory</dt><dd><code>/srv/other</code>", "<dt>The agent says</dt><dd class=\"asked\">in &#34;/tmp/scratch&#34;</dd>", "runs in another directory"} {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s lacks %s:\n%s", path, want, body)
+			}
+		}
+	}
+}
+
 func TestTheAnswer(t *testing.T) {
 	permission := board.Question{Options: permits}
 	plain := board.Question{Options: []string{"Merge both", "The guest's"}}
@@ -144,34 +160,6 @@ func TestTheAnswer(t *testing.T) {
 	}
 }
 
-func TestPermissionIn(t *testing.T) {
-	for _, c := range []struct {
-		text    string
-		options []string
-		people  bool
-		is      bool
-		use     string
-		risky   bool
-		risks   string
-	}{
-		{migrate, permits, true, true, "npx prisma migrate deploy", true, "changes a database, changes what others see, runs code from elsewhere"},
-		{"May codex use a command?\n  | go test ./...", permits, true, true, "go test ./...", false, ""},
-		{"May codex use a command?\n  | go test ./... && rm -rf x", permits, true, true, "go test ./... && rm -rf x", true, "deletes files"},
-		{"May codex use a command?\n  | cat ../../etc/passwd", permits, true, true, "cat ../../etc/passwd", true, "leaves its worktree"},
-		{"May codex use a command?\n  | gotest", permits, true, true, "gotest", true, ""},
-		{"May codex use a command?\n  | git log --oneline\n  | rm x", permits, true, true, "git log --oneline\nrm x", true, "deletes files"},
-		{"May x use a tool?\nWhat exactly is not known: it does not say. A yes holds only this once.", []string{"yes", "no"}, true, true, "", true, ""},
-		{"May I use tabs?", []string{"Yes", "No"}, true, false, "", false, ""},
-		{"May claude use Bash?\n  | ls", permits, false, false, "", false, ""}, // an agent may answer it: it is no permission
-		{"Which?", permits, true, false, "", false, ""},
-	} {
-		p, is := permissionIn(&board.Question{Text: c.text, Options: c.options, HumanOnly: c.people})
-		if is != c.is || p.Use != c.use || p.Risky != c.risky || strings.Join(p.Risks, ", ") != c.risks {
-			t.Errorf("permissionIn(%q) = %+v, %v", c.text, p, is)
-		}
-	}
-}
-
 // TestInbox_similar: what people answered when the same was asked before is shown.
 func TestInbox_similar(t *testing.T) {
 	s := newTestSite(t, true)
@@ -185,4 +173,53 @@ func TestInbox_similar(t *testing.T) {
 		_, body := b.get("/inbox")
 		return strings.Contains(body, "The same was asked before") && strings.Contains(body, "Not allowed.</b> Jonas")
 	})
+}
+
+// TestInbox_whole: a person answers all that a question says: it is shown, or it is answered where it is.
+func TestInbox_whole(t *testing.T) {
+	long := strings.Repeat("Use tabs. ", 20) + "Also delete the database."
+	for name, n := range map[string]board.NewQuestion{
+		"more than a permission": {Text: "May claude use Bash?\n  | go test ./...\nMay I also delete the database?", Options: permits, HumanOnly: true},
+		"another name":           {Text: "May I delete the database, and claude use Bash?\n  | go test ./...", Options: permits, HumanOnly: true},
+		"a harmless permission":  {Text: "May claude use Bash?\n  | go test ./...\nFor this task that is:\n  | delete the database", Options: permits, HumanOnly: true},
+		"a comment":              {Text: "Tabs?\n\n[//]: # (delete the database)", Options: []string{"yes", "no"}},
+		"a long option":          {Text: "Tabs?", Options: []string{long, "Spaces"}},
+		"a long text":            {Text: "Tabs?\n\n" + strings.Repeat("They are wide. ", 200) + "May I delete the database?", Options: []string{"yes", "no"}},
+	} {
+		s := newTestSite(t, false)
+		q := s.ask(n)
+		b := s.signedIn("ada", "shop", auth.Lead)
+		path := "/inbox/" + q.ID.String()
+		_, body := b.get("/inbox")
+		shown, answered := strings.Contains(body, "elete the database"), strings.Contains(body, `name="answer"`)
+		if answered && !shown || answered == strings.Contains(body, ">Look</a>") || shown != !strings.Contains(name, "long") {
+			t.Errorf("%s: in the list it is shown: %v, answered: %v", name, shown, answered)
+		}
+		if status, _ := b.send(path, url.Values{"version": {askVersion(&q, true)}, "answer": {n.Options[0]}}); (status == http.StatusSeeOther) != answered {
+			t.Errorf("%s: an answer from the list = %d", name, status)
+		}
+		if _, body := b.get(path); !strings.Contains(textOf(t, body), "elete the database") {
+			t.Errorf("%s: its page does not show it", name)
+		}
+	}
+}
+
+// TestInbox_similarWords: words that differ as they were asked are not the same, however alike they look on a page.
+func TestInbox_similarWords(t *testing.T) {
+	s := newTestSite(t, true)
+	const was, is = "Shall I run this?\nrm -rf _build_ ~/Old", "Shall I run this?\nrm -rf *build* ~/old"
+	q := s.ask(board.NewQuestion{Text: was})
+	if _, err := s.board.Answer(t.Context(), board.Actor{Principal: "key:jonas", Name: "Jonas", Person: true}, q.ID, "yes"); err != nil {
+		t.Fatal(err)
+	}
+	s.askAs("key:other", board.NewQuestion{Text: was})
+	other := s.askAs("key:third", board.NewQuestion{Text: is})
+	b := s.signedIn("ada", "shop", auth.Lead)
+	until(t, "the earlier answer is shown", func() bool {
+		_, body := b.get("/inbox")
+		return strings.Contains(body, "The same was asked before")
+	})
+	if _, body := b.get("/inbox/" + other.ID.String()); !strings.Contains(body, "Shall I run") || strings.Contains(body, "The same was asked before") {
+		t.Errorf("the page of another question is:\n%s", body)
+	}
 }

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
-	"github.com/bossman-dev/bossman/board"
 )
 
 const (
@@ -21,52 +19,53 @@ const (
 	// browserPrefix begins the machine of a key that is a browser's session, so that no other
 	// key is taken for one.
 	browserPrefix = "browser: "
-	// projectsAge is how long the list of projects is reused.
-	projectsAge = 2 * time.Second
 )
 
 // A KeyDoor lets people in with their keys. A session is a key of its own, made from the
 // person's as `bossman login` makes one for a machine: it is in the list of keys, ends with
 // the key that it was made from, and can be revoked on any replica.
 type KeyDoor struct {
-	keys  *auth.Authenticator
-	board access.Board
-
-	mu    sync.Mutex
-	at    time.Time
-	slugs []string
+	keys   *auth.Authenticator
+	caller CallerOf
 }
+
+// A CallerOf returns the caller that a principal is to the board, with its role in each project.
+type CallerOf func(ctx context.Context, p *auth.Principal) (*access.Caller, error)
 
 var _ Door = (*KeyDoor)(nil)
 
-// NewKeyDoor returns a KeyDoor for the keys of a server and the projects of its board.
-func NewKeyDoor(keys *auth.Authenticator, b access.Board) *KeyDoor {
-	return &KeyDoor{keys: keys, board: b}
+// NewKeyDoor returns a KeyDoor for the keys of a server. What people may do is what caller says,
+// as for everybody else who uses the server.
+func NewKeyDoor(keys *auth.Authenticator, caller CallerOf) *KeyDoor {
+	return &KeyDoor{keys: keys, caller: caller}
 }
 
 // Keys is true: people type their keys.
 func (d *KeyDoor) Keys() bool { return true }
 
 // A signInError is why a key does not open the door, for the sign-in page.
-type signInError string
+type signInError struct {
+	text      string
+	principal *auth.Principal // whose key it is, if that is known
+}
 
-func (e signInError) Error() string { return string(e) }
+func (e *signInError) Error() string { return e.text }
 
 // Enter makes a session from a person's key.
 func (d *KeyDoor) Enter(ctx context.Context, key string, r *http.Request) (string, time.Time, error) {
 	if auth.CheckKey(key) != nil {
-		return "", time.Time{}, signInError("This is not a key. A key begins with bossman_; this one may be mistyped or cut off.")
+		return "", time.Time{}, &signInError{text: "This is not a key. A key begins with bossman_; this one may be mistyped or cut off."}
 	}
 	p, err := d.authenticate(ctx, key, r)
 	switch {
 	case errors.Is(err, auth.ErrUnauthenticated):
-		return "", time.Time{}, signInError("This key is not valid. It may have been revoked, or has expired.")
+		return "", time.Time{}, &signInError{text: "This key is not valid. It may have been revoked, or has expired."}
 	case err != nil:
 		return "", time.Time{}, err
 	case !p.Person:
-		return "", time.Time{}, signInError("This is an agent’s key. People sign in with their own: whoever runs the server makes one with bossman key create --person NAME.")
+		return "", time.Time{}, &signInError{"This is an agent’s key. People sign in with their own: whoever runs the server makes one with bossman key create --person NAME.", p}
 	case p.Machine != "":
-		return "", time.Time{}, signInError(fmt.Sprintf("This key belongs to the machine %q. Sign in with the key that %s was given.", p.Machine, p.Owner))
+		return "", time.Time{}, &signInError{fmt.Sprintf("This key belongs to the machine %q. Sign in with the key that %s was given.", p.Machine, p.Owner), p}
 	}
 	machine := browserPrefix + browserName(r.UserAgent())
 	n := auth.NewKey{
@@ -81,7 +80,7 @@ func (d *KeyDoor) Enter(ctx context.Context, key string, r *http.Request) (strin
 	}
 	k, secret, err := d.keys.CreateKey(ctx, n)
 	if errors.Is(err, auth.ErrDenied) || errors.Is(err, auth.ErrConflict) {
-		return "", time.Time{}, signInError("No session was made: " + err.Error() + ".")
+		return "", time.Time{}, &signInError{"No session was made: " + err.Error() + ".", p}
 	}
 	if err != nil {
 		return "", time.Time{}, err
@@ -110,40 +109,12 @@ func (d *KeyDoor) Caller(ctx context.Context, session string) (*access.Caller, e
 	if !p.Person || !strings.HasPrefix(p.Machine, browserPrefix) {
 		return nil, auth.ErrUnauthenticated
 	}
-	c := &access.Caller{
-		Actor: board.Actor{Principal: p.ID, Owner: p.ID, Name: cmp.Or(p.Owner, p.Name), Person: true},
-		Roles: p.Grants, Role: p.Best(),
-	}
-	if p.Grants[auth.EveryProject] > auth.None {
-		slugs, err := d.projects(ctx)
-		if err != nil {
-			return nil, err
-		}
-		c.Roles = make(map[string]auth.Role, len(slugs))
-		for _, slug := range slugs {
-			c.Roles[slug] = p.Role(slug)
-		}
-	}
-	return c, nil
-}
-
-// projects lists the projects of the board, at most two seconds old.
-func (d *KeyDoor) projects(ctx context.Context) ([]string, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if time.Since(d.at) < projectsAge {
-		return d.slugs, nil
-	}
-	all, err := d.board.Projects(ctx)
+	c, err := d.caller(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	d.slugs = make([]string, 0, len(all))
-	for _, p := range all {
-		d.slugs = append(d.slugs, p.Slug)
-	}
-	d.at = time.Now()
-	return d.slugs, nil
+	c.Name = cmp.Or(p.Owner, p.Name) // the key itself is called after the browser
+	return c, nil
 }
 
 // Leave revokes the key that is the session.

@@ -168,9 +168,9 @@ func (q *request) landingOf(ctx context.Context, project *board.Project) (v land
 	if d := q.site.history.landWait(slug); d > 0 {
 		v.Median = span(d)
 	}
-	v.Words = v.Target + " has not moved yet."
+	v.Words = "Nothing has landed on " + v.Target + " yet."
 	if len(moves) > 0 {
-		v.Words = fmt.Sprintf("%s is at %.10s.", v.Target, moves[0].New)
+		v.Words = fmt.Sprintf("The last landing moved %s to %.10s.", v.Target, moves[0].New)
 	}
 	v.Words += " " + plural(len(l.Queue), "task is queued.", "tasks are queued.")
 	if len(l.Queue) == board.MaxQueue {

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,8 +16,10 @@ import (
 const (
 	// feedPage is how many events the follower reads at once.
 	feedPage = 500
-	// followEvery is how often it looks without a hint that something changed.
+	// followEvery is how often it looks without a hint that something changed, and lookEvery
+	// how often while pages are open: claims and most reports give no hint.
 	followEvery = time.Second
+	lookEvery   = 300 * time.Millisecond
 	// sessionEvery is how often the sessions of open pages are checked.
 	sessionEvery = 3 * time.Second
 )
@@ -82,7 +85,45 @@ func (s *Site) follow(ctx context.Context) {
 		}
 		if len(es) < feedPage {
 			s.publishAsked(ctx, asked)
-			board.WaitFor(ctx, changes, followEvery)
+			s.awaitEvents(ctx, changes)
+		}
+	}
+}
+
+// awaitEvents waits until it is time to look at the feed again.
+func (s *Site) awaitEvents(ctx context.Context, changes <-chan struct{}) {
+	d := followEvery
+	if s.hub.count() > 0 {
+		d = lookEvery
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-changes:
+	case <-s.hub.look:
+	}
+}
+
+// waitBehind is how long a page waits for an event that its replica has not heard of.
+const waitBehind = 500 * time.Millisecond
+
+// awaitCursor waits until the follower has seen an event that a page was told of, by this process or by another one
+// that was quicker. What is not seen within waitBehind is long past, or nonsense.
+func (s *Site) awaitCursor(ctx context.Context, c board.Cursor) {
+	ctx, cancel := context.WithTimeout(ctx, waitBehind)
+	defer cancel()
+	for {
+		seen, moved := s.hub.saw(c)
+		if seen {
+			return
+		}
+		s.hub.lookNow()
+		select {
+		case <-ctx.Done():
+			return
+		case <-moved:
 		}
 	}
 }
@@ -169,12 +210,21 @@ func newsText(cursor board.Cursor, project, task, kind string) []byte {
 type hub struct {
 	mu      sync.Mutex
 	at      board.Cursor
+	past    [pastCursors]board.Cursor // the last values of at, the oldest at next
+	next    int
+	moved   chan struct{} // closed when at changes; nil if nobody waits for it
 	streams map[*stream]struct{}
+	look    chan struct{} // receives when the follower is to look at once
 	closed  chan struct{}
 	once    sync.Once
 }
 
-func newHub() *hub { return &hub{streams: map[*stream]struct{}{}, closed: make(chan struct{})} }
+func newHub() *hub {
+	return &hub{streams: map[*stream]struct{}{}, look: make(chan struct{}, 1), closed: make(chan struct{})}
+}
+
+// pastCursors is how many events are remembered by their cursors.
+const pastCursors = 1024
 
 // queueSize is how many events a page may be behind.
 const queueSize = 32
@@ -203,7 +253,34 @@ func (h *hub) cursor() board.Cursor {
 func (h *hub) setCursor(c board.Cursor) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.at = c
+	h.moveLocked(c)
+}
+
+func (h *hub) moveLocked(c board.Cursor) {
+	h.at, h.past[h.next] = c, c
+	h.next = (h.next + 1) % len(h.past)
+	if h.moved != nil {
+		close(h.moved)
+		h.moved = nil
+	}
+}
+
+// saw reports whether a cursor was that of one of the last events, and returns a channel that is closed at the next one.
+func (h *hub) saw(c board.Cursor) (bool, <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.moved == nil {
+		h.moved = make(chan struct{})
+	}
+	return slices.Contains(h.past[:], c), h.moved
+}
+
+// lookNow makes the follower look at once.
+func (h *hub) lookNow() {
+	select {
+	case h.look <- struct{}{}:
+	default: // it has not looked since the last time
+	}
 }
 
 func (h *hub) count() int {
@@ -217,6 +294,9 @@ func (h *hub) open(session string, c *access.Caller) *stream {
 	st := &stream{session: session, queue: make(chan *pageEvent, queueSize), said: make(chan struct{}), projects: projectsOf(c)}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if len(h.streams) == 0 {
+		h.lookNow()
+	}
 	h.streams[st] = struct{}{}
 	return st
 }
@@ -241,7 +321,7 @@ func (h *hub) publish(n *pageEvent) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if n.cursor != "" {
-		h.at = n.cursor
+		h.moveLocked(n.cursor)
 	}
 	for st := range h.streams {
 		if !st.projects[n.project] {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/permission"
 	"github.com/bossman-dev/bossman/internal/visible"
 )
 
@@ -83,6 +84,13 @@ func (q *request) needs(ctx context.Context) (list []need, total int, now time.T
 			list = append(list, proposedNeed(&in.Proposed[i], now))
 		}
 	}
+	n, err := q.toApprove(ctx)
+	if err != nil {
+		return nil, 0, now, err
+	}
+	if n > 0 {
+		list = append(list, approvalNeed(n))
+	}
 	slices.SortStableFunc(list, func(a, b need) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), a.at.Compare(b.at), strings.Compare(a.Key, b.Key))
 	})
@@ -107,7 +115,7 @@ func (s *Site) questionNeed(a *board.AskedQuestion, now time.Time) need {
 	who := cmp.Or(visible.Line(question.Asker.Name), "An agent")
 	first, _ := firstLine(question.Text)
 	n.Before = who + ": " + cut(first, 160)
-	if p, ok := permissionIn(question); ok {
+	if p, ok := permission.In(question); ok {
 		n.Kind, n.Shape, n.Act = "Permission", shape{"lock", "you", "Permission"}, "Look"
 		if !p.Risky {
 			n.Act = "Answer"
@@ -126,8 +134,10 @@ func (s *Site) questionNeed(a *board.AskedQuestion, now time.Time) need {
 		}
 	}
 	switch {
-	case a.Done:
+	case a.Reported == board.Done:
 		n.Facts = append(n.Facts, "its task is done")
+	case a.Reported != "":
+		n.Facts = append(n.Facts, "its task was reported without it")
 	case question.AskerLeft():
 		n.Facts = append(n.Facts, "the asker has left")
 	case question.Blocking:
@@ -169,6 +179,12 @@ func landingNeed(w board.LandWait, slug string) need {
 	n := need{
 		Key: "landing-" + slug, Path: "/landing?project=" + slug, Kind: "Landing", Shape: shape{"land", "you", "Landing"}, Act: "Look",
 		Before: "Nothing lands in " + slug + ": " + line(w.Why, 200), rank: rankLanding,
+	}
+	switch {
+	case w.Moved:
+		n.Key, n.Before = "moved-"+slug, line(w.Why, 200)
+	case w.Idle:
+		n.Key, n.Before = "idle-"+slug, line(w.Why, 200)+": bossman land"
 	}
 	if !w.Task.IsZero() {
 		n.Key, n.Shape.ID = "landing-"+w.Task.String(), "clash"
@@ -250,6 +266,9 @@ func proposedNeed(t *board.OutlinedTask, now time.Time) need {
 		Key: "draft-" + t.Task.ID.String(), Kind: "Proposal", Shape: shape{"held", "", "Proposal"}, Act: "Decide",
 		Before: visible.Line(t.Outline.Created.Detail.Worker) + " proposes “" + line(t.Task.Title, 140) + "”",
 		rank:   rankProposed, at: t.Task.CreatedAt, Since: lasted(t.Task.CreatedAt, now),
+	}
+	if t.Outline.Drafted.Kind != "" {
+		n.Before = "An agent has made a draft of “" + line(t.Task.Title, 140) + "”"
 	}
 	n.setTask(t.Task.ID)
 	n.Path = n.TaskPath

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/bossman-dev/bossman/access"
@@ -64,7 +65,7 @@ func postPlan(q *request) error {
 	if p.Project == "" {
 		return again("Choose a project.", http.StatusUnprocessableEntity)
 	}
-	if err := q.caller.May(access.CreatePlan, p.Project); err != nil {
+	if err := q.mayDo(access.CreatePlan, p.Project); err != nil {
 		return err
 	}
 	plan, err := planfile.Parse([]byte(p.Text))
@@ -86,6 +87,7 @@ func postPlan(q *request) error {
 		return again("Not created. The plan is not the one that you saw. This is what it would create now.", http.StatusConflict)
 	}
 	if !create {
+		q.act.Verb = "" // nothing was done
 		return q.showPlanOf(p, 0)
 	}
 	plan.DryRun = false
@@ -150,10 +152,8 @@ func (p *planPage) preview(plan *board.Plan, made *board.Planned) {
 		if len(p.Rows) < maxPlanRows {
 			p.Rows = append(p.Rows, row)
 		}
-		for _, name := range t.After {
-			if from, ok := index[name]; ok {
-				edges = append(edges, edge{from: from, to: i})
-			}
+		for _, from := range waitsFor(plan, index, i) {
+			edges = append(edges, edge{from: from, to: i})
 		}
 		if to, ok := index[t.Within]; ok && t.Within != "" {
 			edges = append(edges, edge{from: i, to: to, part: true})
@@ -170,4 +170,38 @@ func (p *planPage) preview(plan *board.Plan, made *board.Planned) {
 	if existed == len(nodes) {
 		p.Words, p.Seen = "All its tasks are there already: this plan was read before. Nothing would be created.", ""
 	}
+}
+
+// waitsFor returns the tasks of a plan that one of them waits for: its own, and those of what it is a part of,
+// but for other parts of that.
+func waitsFor(plan *board.Plan, index map[string]int, task int) (list []int) {
+	above := map[int]bool{}
+	for at := task; !above[at]; {
+		above[at] = true
+		for _, name := range plan.Tasks[at].After {
+			from, ok := index[name]
+			part := at != task && ok && isWithin(plan, index, from, at)
+			if ok && !part && !slices.Contains(list, from) {
+				list = append(list, from)
+			}
+		}
+		if up, ok := index[plan.Tasks[at].Within]; ok && plan.Tasks[at].Within != "" {
+			at = up
+		}
+	}
+	return list
+}
+
+// isWithin reports whether a task of a plan is a part of another one, or of its parts.
+func isWithin(plan *board.Plan, index map[string]int, task, of int) bool {
+	for range plan.Tasks {
+		up, ok := index[plan.Tasks[task].Within]
+		if !ok || plan.Tasks[task].Within == "" {
+			return false
+		}
+		if task = up; task == of {
+			return true
+		}
+	}
+	return false
 }

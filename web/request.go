@@ -40,17 +40,22 @@ type request struct {
 	cursor board.Cursor
 	// slugs are the projects that the page is about, all of which the caller may see.
 	slugs []string
+	// act is what a form does, for the audit.
+	act Act
 }
 
 // serve returns the handler of a route: it finds out who calls, and whether that is allowed.
 func (s *Site) serve(route Route) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-		q := &request{Request: r, site: s, w: w}
+	serve := func(q *request) {
+		q.Body = http.MaxBytesReader(q.w, q.Body, maxForm)
 		if err := q.run(route); err != nil {
 			q.fail(err)
 		}
 	}
+	if route.Method == http.MethodPost && s.o.Audit != nil {
+		return s.audited(route, serve)
+	}
+	return func(w http.ResponseWriter, r *http.Request) { serve(&request{Request: r, site: s, w: w}) }
 }
 
 func (q *request) run(route Route) error {
@@ -68,6 +73,9 @@ func (q *request) run(route Route) error {
 			return err
 		}
 		defer q.site.changed()
+	}
+	if after := q.Header.Get("Bossman-After"); after != "" && q.isPart() {
+		q.site.awaitCursor(q.Context(), board.Cursor(after))
 	}
 	if err := q.choose(); err != nil {
 		return err
@@ -120,6 +128,7 @@ func (q *request) task(v *access.Verb) (board.ID, error) {
 	if err != nil {
 		return id, board.ErrNotFound
 	}
+	q.note(v, id.Project, id)
 	return id, q.caller.May(v, id.Project)
 }
 
@@ -208,6 +217,15 @@ func (q *request) showCached(build func(ctx context.Context) (page, error)) erro
 	return q.write(0, body)
 }
 
+// showFresh is showCached without sharing.
+func (q *request) showFresh(build func(ctx context.Context) (page, error)) error {
+	p, err := build(q.Context())
+	if err != nil {
+		return err
+	}
+	return q.show(p)
+}
+
 // warm reads what most pages need of their projects at once, not one after the other. Errors
 // come again when the page reads it.
 func (q *request) warm(ctx context.Context) {
@@ -265,9 +283,12 @@ func execute(t *template.Template, name string, data any) ([]byte, error) {
 
 // write sends a rendered page with the caller's own token in its forms.
 func (q *request) write(status int, body []byte) error {
+	token := "" // nobody's form
 	if q.session != "" {
-		body = bytes.ReplaceAll(body, []byte(q.site.placeholder), []byte(formToken(q.session)))
+		token = formToken(q.session)
 	}
+	// The placeholder leaves in no page: in a text it would become the token of whoever reads that.
+	body = bytes.ReplaceAll(body, []byte(q.site.placeholder), []byte(token))
 	h := q.w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Vary", "Bossman-Part")

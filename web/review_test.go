@@ -5,6 +5,7 @@ import (
 	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -338,8 +339,32 @@ func TestReview_bounded(t *testing.T) {
 		t.Errorf("the pages of the long file show %d of 9000 lines", seen)
 	}
 	_, body := b.get(path + "?first=120")
-	if !strings.Contains(body, "Written by a program.") || !strings.Contains(body, "40 more files were changed") {
+	if !strings.Contains(body, "Folded by its name alone") || !strings.Contains(body, "40 more files were changed") {
 		t.Error("the last page does not say what is folded, or what is not named")
+	}
+}
+
+// TestReview_whole: all of a line is shown, however long it is, and a page says if it does not show all files.
+func TestReview_whole(t *testing.T) {
+	s := newTestSite(t, false)
+	long := "const table = \"" + strings.Repeat("ä", 3000) + "\"; steal(document.cookie)"
+	d := board.Diff{Base: reviewTip.Base, Tip: reviewTip.Commit, Files: []board.FileDiff{
+		{Path: "long.js", Kind: "A", Added: 2, Patch: "@@ -0,0 +1,2 @@\n+" + long + "\n+second\n"},
+		{Path: "dist/setup.py", Kind: "A", Added: 1, Patch: "@@ -0,0 +1 @@\n+import os\n"},
+	}}
+	b := s.signedIn("ada", "shop", auth.Lead)
+	_, body := b.get("/review/" + s.inReview(board.Report{Diff: d}).String())
+	text := textOf(t, body)
+	if !strings.Contains(text, "steal(document.cookie)") || strings.Count(text, "ä") != 3000 || !strings.Contains(text, "import os") || strings.Contains(text, "does not show all") {
+		t.Errorf("the review = %s", body)
+	}
+	if !strings.Contains(body, `<td class="n">…</td>`) || !regexp.MustCompile(`on=1.2#say">2</a></td><td>second`).MatchString(body) {
+		t.Errorf("the rows are not numbered by lines: %s", body)
+	}
+	d.Files = append(d.Files, board.FileDiff{Path: "vendor/x.py", Kind: "A", Added: 1, Patch: "@@ -0,0 +1 @@\n+import os\n"}, board.FileDiff{Path: "b", Kind: "A", Left: "binary", Size: 9})
+	_, body = b.get("/review/" + s.inReview(board.Report{Diff: d}).String())
+	if !strings.Contains(body, "This page does not show all of 2 of 4 files.") || strings.Contains(body, "Written by a program") {
+		t.Errorf("the review = %s", body)
 	}
 }
 
@@ -418,6 +443,15 @@ func TestReview_included(t *testing.T) {
 	}
 }
 
+func TestReview_dropped(t *testing.T) {
+	s := newTestSite(t, false)
+	id := s.inReview(board.Report{NoChanges: true, Observed: []board.Evidence{{Kind: board.EvidenceOther, Ref: board.DroppedRef, Detail: `commit 123 changed "list.go"`}}})
+	_, body := s.signedIn("ada", "shop", auth.Lead).get("/review/" + id.String())
+	if !strings.Contains(body, "Work of this task is dropped:") || !strings.Contains(body, `commit 123 changed &#34;list.go&#34;`) || strings.Contains(body, "It changed nothing in git.") {
+		t.Errorf("the page does not say what is dropped: %s", body)
+	}
+}
+
 func TestMarkWords(t *testing.T) {
 	for _, c := range []struct{ before, after, was, is string }{
 		{"return round(sum(lines));", "return roundLine(sum(lines));", "return [round](sum(lines));", "return [roundLine](sum(lines));"},
@@ -448,13 +482,14 @@ func FuzzDiff(f *testing.F) {
 	f.Add("@@ -1,2 +1,2 @@ x\n a\n-b\n+c\n\\ No newline at end of file\n")
 	f.Add("+++\n---\n@@ -999999999 +1 @@\n+\n-")
 	f.Add(strings.Repeat("-a b\n+a c\n", 40))
+	f.Add("@@ -1 +1 @@\n+" + strings.Repeat("ä\xae", maxLineText) + "\n-b\n")
 	f.Fuzz(func(t *testing.T, patch string) {
 		v := &diffView{pairs: maxMarkPairs}
-		lines := v.mark(parsePatch(patch))
-		if want := strings.Count(strings.TrimSuffix(patch, "\n"), "\n") + 1; patch != "" && len(lines) != want {
-			t.Errorf("%d lines, want %d", len(lines), want)
-		}
+		lines, got := v.mark(parsePatch(patch)), 0
 		for _, l := range lines {
+			if !l.goesOn {
+				got++
+			}
 			row, text := l.row(), ""
 			for _, p := range row.Parts {
 				text += p.Text
@@ -462,6 +497,9 @@ func FuzzDiff(f *testing.F) {
 			if text != l.text {
 				t.Errorf("the parts of %q are %q", l.text, text)
 			}
+		}
+		if want := strings.Count(strings.TrimSuffix(patch, "\n"), "\n") + 1; patch != "" && got != want {
+			t.Errorf("%d lines, want %d", got, want)
 		}
 	})
 }

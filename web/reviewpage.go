@@ -317,41 +317,6 @@ func (q *request) addStrips(ctx context.Context, r *reviewed, p *reviewPage) err
 	return q.addIncluded(ctx, r, p)
 }
 
-// addIncluded says whose other work is in it.
-func (q *request) addIncluded(ctx context.Context, r *reviewed, p *reviewPage) error {
-	res := r.Doc.Result
-	if res == nil || !r.reported() {
-		return nil
-	}
-	if res.NoChanges {
-		p.Strips = append(p.Strips, message{Shape: "idle", Head: "It changed nothing in git."})
-	}
-	if res.Uncommitted > 0 {
-		p.Strips = append(p.Strips, message{Class: "you", Shape: "you", Head: plural(res.Uncommitted, "file was", "files were") + " not committed.", Text: "The branch does not have them."})
-	}
-	var mine []board.Included
-	for _, i := range res.Includes {
-		if q.may(access.Get, i.Task.Project) {
-			mine = append(mine, i)
-		}
-	}
-	strange, err := board.Strange(ctx, r.Task, mine, q.site.board.Get)
-	if err != nil {
-		return err
-	}
-	for _, i := range mine {
-		m := message{Class: "you", Shape: "you", Head: "The work of " + i.Task.String() + " is in it", Text: fmt.Sprintf("up to commit %.10s. It had not landed when this was reported.", i.Commit), Path: q.link(reviewPath(i.Task)), Word: i.Task.String()}
-		if r.project.Land != "" && slices.ContainsFunc(strange, func(d board.Dossier) bool { return d.Task.ID == i.Task }) {
-			m.Text += " It lands on its own: this waits for it, or goes back."
-		}
-		p.Strips = append(p.Strips, m)
-	}
-	if n := len(res.Includes) - len(mine); n > 0 {
-		p.Strips = append(p.Strips, message{Class: "you", Shape: "you", Head: "Work of " + plural(n, "task of another project", "tasks of other projects") + " is in it."})
-	}
-	return nil
-}
-
 // addDiff adds the diff, or why there is none.
 func (q *request) addDiff(r *reviewed, p *reviewPage, draft reviewDraft) {
 	d := r.diff
@@ -359,6 +324,8 @@ func (q *request) addDiff(r *reviewed, p *reviewPage, draft reviewDraft) {
 	switch {
 	case d.Attempt == 0 && !r.reported() && r.current:
 		p.NoDiff = "Nothing was reported yet."
+	case d.Attempt == 0 && res != nil && res.NoChanges:
+		p.NoDiff = "It has no diff: its report says that no change is needed."
 	case d.Attempt == 0:
 		p.NoDiff = "It has no diff: its work is not in git, or its report came from elsewhere than its worktree."
 	case r.current && r.reported() && res != nil && !res.Tip.IsZero() && d.Diff.Tip != res.Tip.Commit:

@@ -48,13 +48,21 @@ func init() { // not in the declaration, which the handlers refer to
 		{http.MethodPost, "/review/{task}", access.Review, postReview},
 		{http.MethodGet, "/timeline", access.Summary, showTimeline},
 		{http.MethodGet, "/landing", access.Line, showLanding},
+		{http.MethodGet, "/gateway", access.Calls, showGateway},
+		{http.MethodPost, "/gateway", access.SetProject, postGateway},
 		{http.MethodGet, "/admin", access.SetProject, showAdmin},
 		{http.MethodPost, "/admin", access.SetProject, postAdmin},
+
+		{http.MethodGet, "/settings", access.Inbox, showSettings},
+		{http.MethodPost, "/settings", access.Inbox, postSettings},
 
 		{http.MethodGet, "/live", access.Feed, serveStream},
 		{http.MethodGet, "/signin", nil, showSignIn},
 		{http.MethodPost, "/signin", nil, postSignIn},
 		{http.MethodPost, "/signout", nil, postSignOut},
+		{http.MethodGet, "/tap/{link}", nil, showTap},
+		{http.MethodPost, "/tap/{link}", nil, postTap},
+		{http.MethodGet, "/worker.js", nil, serveWorker},
 		{http.MethodGet, "/static/{hash}/{name}", nil, serveFile},
 	}
 }

@@ -111,7 +111,7 @@ func TestFirstByte(t *testing.T) {
 	}
 	store := cluster.OpenIn(t, db, nil)
 	s := &testSite{t: t, board: board.New(store, nil), keys: auth.New(store, nil)}
-	s.door = NewKeyDoor(s.keys, s.board)
+	s.door = NewKeyDoor(s.keys, callers(s.board))
 	s.start(s.door, true)
 	b := s.signedIn("ada", auth.EveryProject, auth.Admin)
 	tasks, err := s.board.List(t.Context(), board.TaskFilter{Limit: 1})
@@ -125,7 +125,7 @@ func TestFirstByte(t *testing.T) {
 		path := strings.NewReplacer("{$}", "", "{task}", tasks[0].ID.String(), "{project}", pgtest.HistoryProject).Replace(r.Pattern)
 		var times []time.Duration
 		size, status := 0, 0
-		for range 20 {
+		for range 100 {
 			s.changed() // nothing is cached
 			begun := time.Now()
 			var body string
@@ -134,7 +134,7 @@ func TestFirstByte(t *testing.T) {
 			size = max(size, len(body))
 		}
 		slices.Sort(times)
-		t.Logf("%-20s %d, median %v, p95 %v, %d bytes", path, status, times[10], times[18], size)
+		t.Logf("%-20s %d, median %v, p95 %v, slowest %v, %d bytes", path, status, times[50], times[95], times[99], size)
 		if size > 200<<10 {
 			t.Errorf("%s has %d bytes", path, size)
 		}

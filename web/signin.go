@@ -39,8 +39,11 @@ func postSignIn(q *request) error {
 	f := q.PostForm
 	p := signInPage{Link: f.Get("link"), To: localPath(f.Get("to"))}
 	session, expires, err := q.site.door.Enter(q.Context(), strings.TrimSpace(cmp.Or(f.Get("key"), p.Link)), q.Request)
-	if why := signInError(""); errors.As(err, &why) {
-		p.Error, p.Link = string(why), ""
+	if err != nil {
+		q.act.Verb = signInAct
+	}
+	if why, ok := errors.AsType[*signInError](err); ok {
+		p.Error, p.Link, q.act.Refused = why.text, "", why.principal
 		return q.showSignIn(p, http.StatusForbidden)
 	}
 	if errors.Is(err, auth.ErrTooMany) {
@@ -55,6 +58,7 @@ func postSignIn(q *request) error {
 			q.site.log.Warn("ending the earlier session of a browser failed", "err", err)
 		}
 	}
+	q.noteSession(signInAct, session)
 	q.setCookie(session, expires)
 	return q.redirect(cmp.Or(p.To, "/"), "")
 }
@@ -64,6 +68,7 @@ func postSignOut(q *request) error {
 	if q.session = q.cookie(); q.session == "" {
 		return q.redirect("/signin", "")
 	}
+	q.noteSession(signOutAct, q.session)
 	if err := q.checkToken(); err != nil {
 		return err
 	}

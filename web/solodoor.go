@@ -72,7 +72,7 @@ func (d *SoloDoor) Enter(_ context.Context, key string, _ *http.Request) (string
 		}
 	}
 	if found == "" {
-		return "", time.Time{}, signInError("This link was used already, or is too old. Run bossman board again for a new one.")
+		return "", time.Time{}, &signInError{text: "This link was used already, or is too old. Run bossman board again for a new one."}
 	}
 	delete(d.links, found)
 	if len(d.sessions) >= maxSessions {

@@ -64,6 +64,11 @@ func TestDoing_words(t *testing.T) {
 		"calls mcp__x__y: {\"a\":1}":            "Calling / mcp__x__y {\"a\":1}",
 		"The rounding is wrong.":                "Thinking / The rounding is wrong.",
 		"asks for permission to use Bash: rm x": "Asking / Bash: rm x",
+		"| calls Bash: npm test":                "Thinking / calls Bash: npm test",
+		"| may use Bash":                        "Thinking / may use Bash",
+		"may use Bash":                          "Allowed / Bash",
+		"may not use Bash: ask first":           "Refused / Bash: ask first",
+		"runs npm test":                         "Running / npm test",
 	} {
 		word, on := doing{Entry: entry}.words()
 		if got := word + " / " + on; got != want {

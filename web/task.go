@@ -86,7 +86,7 @@ type taskRef struct {
 // A resultView is what was reported.
 type resultView struct {
 	Worker, Summary, Branch, Landed, Check string
-	Uncommitted                            int
+	Uncommitted                            string
 	Artifacts                              []string
 }
 
@@ -209,7 +209,7 @@ func (q *request) addSpec(r *reviewed, p *taskPage, reasons []board.Reason) {
 	if res := r.Doc.Result; res != nil {
 		p.Result = &resultView{
 			Worker: line(res.Worker, 60), Summary: cut(visible.Text(res.Summary), 4000), Branch: line(res.Branch, 120), Landed: line(res.Landed, 12),
-			Check: line(res.Check, 200), Uncommitted: res.Uncommitted,
+			Check: line(res.Check, 200), Uncommitted: res.NotCommitted(),
 		}
 		for _, a := range res.Artifacts[:min(len(res.Artifacts), 20)] {
 			p.Result.Artifacts = append(p.Result.Artifacts, line(a, 200))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,20 @@ func version(t *testing.T, body, action string) string {
 		t.Fatalf("the page has no form for %s", action)
 	}
 	return hidden(t, rest, "version")
+}
+
+// TestTask_program: of a program that makes no calls of tools, the page of its task has what it prints.
+func TestTask_program(t *testing.T) {
+	s := newTestSite(t, false)
+	s.create(board.NewTask{Title: "Guest checkout"})
+	a, h := s.claim("crew")
+	if err := s.board.Record(t.Context(), a, board.Run{Claim: h.Claim.Handle, Agent: "command"}, board.LogPart{No: 1, Text: "2026-01-01T10:00:00Z compiling the cart\n"}); err != nil {
+		t.Fatal(err)
+	}
+	_, body := s.signedIn("ada", "shop", auth.Lead).get("/task/shop-1")
+	if !strings.Contains(body, "compiling the cart") || !strings.Contains(body, "All 1 entry") || strings.Contains(body, "0 calls") {
+		t.Errorf("the page is:\n%s", body)
+	}
 }
 
 // TestTask_page: the page of a task has all that is known about it.
@@ -289,6 +304,26 @@ func TestTask_edit(t *testing.T) {
 	}
 	if status, body := b.send("/task/shop-1/edit", cycle); status != http.StatusConflict || !strings.Contains(body, "cannot be changed") {
 		t.Errorf("an edit of a cancelled task = %d", status)
+	}
+}
+
+// TestPlan_parts: a part waits for what the whole waits for, but not for the other parts.
+func TestPlan_parts(t *testing.T) {
+	plan := &board.Plan{Tasks: []board.PlanTask{
+		{Key: "schema"},
+		{Key: "api", After: []string{"schema", "login"}},
+		{Key: "login", Within: "api"},
+		{Key: "logout", Within: "api", After: []string{"login"}},
+		{Key: "token", Within: "login", After: []string{"schema"}},
+	}}
+	index := map[string]int{}
+	for i, t := range plan.Tasks {
+		index[t.Key] = i
+	}
+	for task, want := range [][]int{nil, {0, 2}, {0}, {2, 0}, {0}} {
+		if got := waitsFor(plan, index, task); !slices.Equal(got, want) {
+			t.Errorf("%s waits for %v, want %v", plan.Tasks[task].Key, got, want)
+		}
 	}
 }
 

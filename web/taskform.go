@@ -158,7 +158,7 @@ func postNew(q *request) error {
 	if f.Project == "" {
 		return again("Choose a project.", http.StatusUnprocessableEntity)
 	}
-	if err := q.caller.May(access.Create, f.Project); err != nil {
+	if err := q.mayDo(access.Create, f.Project); err != nil {
 		return err
 	}
 	n, why := f.task(f.Project)
@@ -175,6 +175,7 @@ func postNew(q *request) error {
 	if err != nil {
 		return err
 	}
+	q.note(access.Create, f.Project, t.ID)
 	return q.redirect(q.link(taskPath(t.ID)), "created")
 }
 

@@ -42,6 +42,7 @@ type logView struct {
 	Live    bool
 	Facts   string
 	Entries []logEntry
+	Calls   bool   // Entries are calls of tools alone
 	Path    string // of all of it
 	All     string // the word for that
 }
@@ -62,13 +63,17 @@ func (q *request) addAttempts(ctx context.Context, r *reviewed, p *taskPage) err
 		if err != nil {
 			return err
 		}
-		said := len(entries)
-		entries = slices.DeleteFunc(entries, func(e logEntry) bool { return e.Word == "says" })
 		run, _ := r.runOf(c.Attempt)
 		v := &logView{
-			Attempt: c.Attempt, Live: true, Path: taskPath(r.Task.ID) + "/log?attempt=" + strconv.Itoa(c.Attempt), All: "All " + plural(said, "entry", "entries"),
-			Facts: strings.Join([]string{line(c.Worker.Name, 60), makerOf(run.Agent, c.Where.Client).Name, span(r.Now.Sub(c.GrantedAt)), plural(len(entries), "call", "calls")}, " · "),
+			Attempt: c.Attempt, Live: true, Path: taskPath(r.Task.ID) + "/log?attempt=" + strconv.Itoa(c.Attempt), All: "All " + plural(len(entries), "entry", "entries"),
 		}
+		facts := []string{line(c.Worker.Name, 60), makerOf(run.Agent, c.Where.Client).Name, span(r.Now.Sub(c.GrantedAt))}
+		calls := slices.DeleteFunc(slices.Clone(entries), func(e logEntry) bool { return e.Word == "says" })
+		if len(calls) > 0 { // else it is a program that makes none, and prints lines
+			v.Calls, entries = true, calls
+			facts = append(facts, plural(len(calls), "call", "calls"))
+		}
+		v.Facts = strings.Join(facts, " · ")
 		v.Entries = entries[max(0, len(entries)-shownCalls):]
 		if n := len(v.Entries); n > 0 {
 			v.Entries[n-1].Now = true
@@ -151,7 +156,7 @@ func (q *request) logOf(ctx context.Context, id board.ID, attempt int, now time.
 			at, err := time.Parse(time.RFC3339, stamp)
 			if err != nil {
 				if n := len(list); n > 0 && len(list[n-1].Rest) < 4000 {
-					list[n-1].Rest += visible.Text(strings.TrimSpace(l)) + "\n"
+					list[n-1].Rest += visible.Text(strings.TrimPrefix(strings.TrimSpace(l), logMargin)) + "\n"
 				}
 				continue
 			}
@@ -181,8 +186,10 @@ func logWords(text string) (string, string) {
 		return "call", on
 	case "Asking":
 		return "asks", "permission to use " + on
+	case "Allowed", "Refused":
+		return strings.ToLower(verb), on
 	}
-	return "says", cut(visible.Line(text), maxDoing)
+	return "says", on
 }
 
 // logsPage is what log.html shows.

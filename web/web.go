@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/gateway"
+	"github.com/bossman-dev/bossman/internal/loopback"
+	"github.com/bossman-dev/bossman/push"
 )
 
 // Options configures a Site. Board and Door are required.
@@ -24,6 +27,10 @@ type Options struct {
 	Door Door
 	// Directory lists keys and people for administrators; nil: there are none.
 	Directory Directory
+	// Push sends notifications; nil: none are sent.
+	Push *push.Sender
+	// Gateway has the tools of other servers; nil: there are none.
+	Gateway *gateway.Gateway
 	// Name is how the sign-in page names this server; default the host of the request.
 	Name string
 	// Host reports whether a Host header may name this server; default: only loopback names.
@@ -38,6 +45,9 @@ type Options struct {
 	// Admit is asked before somebody who is signed in is served, and may refuse: a server has
 	// limits. It may be nil.
 	Admit func(r *http.Request, c *access.Caller) error
+	// Audit is told of each form that was sent by somebody who is known, and of each sign-in that was
+	// refused. It may be nil.
+	Audit func(ctx context.Context, a Act)
 	// Logger logs what concerns the operator; nil: no logging.
 	Logger *slog.Logger
 }
@@ -66,7 +76,10 @@ type Site struct {
 	running atomic.Bool // Run is running, so version moves
 	inboxes cache[inboxRead]
 	sums    cache[summaryRead]
-	parts   parts
+
+	gateways cache[gatewayRead]
+	parts    parts
+	dead     deadLetters
 }
 
 // New returns a Site. It fails only if Options lack something.
@@ -78,7 +91,7 @@ func New(o Options) (*Site, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Host == nil {
-		o.Host = isLoopback
+		o.Host = loopback.Host
 	}
 	if o.Zone == nil {
 		o.Zone = time.Local
@@ -161,10 +174,4 @@ func hostOf(host string) string {
 		host = name
 	}
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
-}
-
-// isLoopback reports whether a host is a name of this machine for itself.
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

@@ -18,6 +18,8 @@ import (
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/gateway"
+	"github.com/bossman-dev/bossman/push"
 	"github.com/bossman-dev/bossman/store/sqlite"
 	"github.com/bossman-dev/bossman/web/webtest"
 )
@@ -30,6 +32,13 @@ type testSite struct {
 	keys  *auth.Authenticator
 	door  *KeyDoor
 	url   string
+	push  *push.Sender // nil: none
+
+	gateway   *gateway.Gateway // nil: none
+	directory Directory        // nil: none
+
+	mu   sync.Mutex
+	acts []Act // what Options.Audit was told
 
 	server *httptest.Server
 }
@@ -44,7 +53,7 @@ func newTestSite(t *testing.T, run bool) *testSite {
 			t.Fatal(err)
 		}
 	}
-	s.door = NewKeyDoor(s.keys, s.board)
+	s.door = NewKeyDoor(s.keys, callers(s.board))
 	s.start(s.door, run)
 	return s
 }
@@ -78,6 +87,20 @@ var filledFile = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(path)
 })
 
+// callers returns what says who a principal is to a board, as a server does.
+func callers(b *board.Board) CallerOf {
+	return func(ctx context.Context, p *auth.Principal) (*access.Caller, error) {
+		c := &access.Caller{Actor: board.Actor{Principal: p.ID, Owner: p.ID, Name: p.Name, Person: p.Person}, Roles: map[string]auth.Role{}, Role: p.Best()}
+		projects, err := b.Projects(ctx)
+		for _, project := range projects {
+			if role := p.Role(project.Slug); role > auth.None {
+				c.Roles[project.Slug] = role
+			}
+		}
+		return c, err
+	}
+}
+
 // newFilledSite starts a site on a board with a day of work: the projects shop, api and
 // warehouse, see webtest. Its pages are live.
 func newFilledSite(t *testing.T) *testSite {
@@ -91,7 +114,7 @@ func newFilledSite(t *testing.T) *testSite {
 		t.Fatal(err)
 	}
 	s := openTestSite(t, path)
-	s.door = NewKeyDoor(s.keys, s.board)
+	s.door = NewKeyDoor(s.keys, callers(s.board))
 	s.start(s.door, true)
 	until(t, "the past was read", func() bool {
 		s.stats.mu.Lock()
@@ -101,10 +124,16 @@ func newFilledSite(t *testing.T) *testSite {
 	return s
 }
 
+func (s *testSite) audited(_ context.Context, a Act) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.acts = append(s.acts, a)
+}
+
 // start serves the site.
 func (s *testSite) start(d Door, run bool) {
 	s.t.Helper()
-	site, err := New(Options{Board: s.board, Door: d, Zone: time.UTC})
+	site, err := New(Options{Board: s.board, Door: d, Zone: time.UTC, Push: s.push, Gateway: s.gateway, Directory: s.directory, Audit: s.audited})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -126,7 +126,7 @@ func mcpGo(gaveUp chan<- struct{}) *mcpgoserver.MCPServer {
 
 func options() *mcp.ClientOptions {
 	return &mcp.ClientOptions{
-		Eras: &mcp.Eras{}, Logger: slog.New(slog.DiscardHandler),
+		Logger: slog.New(slog.DiscardHandler),
 		Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "accept"}, nil // with the default
 		},
@@ -143,11 +143,11 @@ func check(t *testing.T, c *mcp.Client, gaveUp <-chan struct{}) {
 		}
 		n++
 	}
-	if got, err := mcp.CallAs[string](t.Context(), c, "echo", words{"héllo"}); err != nil || got != "héllo" || n != 5 {
+	if got, err := mcp.CallAs[string](t.Context(), c, "echo", words{"héllo"}, nil); err != nil || got != "héllo" || n != 5 {
 		t.Errorf("echo = %q, %v of %d tools", got, err, n)
 	}
 	steps := 0
-	if _, err := c.Call(t.Context(), "count", words{}, &mcp.CallOptions{Progress: func(mcp.ProgressParams) { steps++ }}); err != nil || steps != 3 {
+	if _, err := c.Call(t.Context(), "count", words{}, &mcp.CallOptions{Progress: func(context.Context, mcp.Progress) { steps++ }}); err != nil || steps != 3 {
 		t.Errorf("count: %v after %d steps", err, steps)
 	}
 	asking := []string{"ask", "ask again"}
@@ -155,17 +155,17 @@ func check(t *testing.T, c *mcp.Client, gaveUp <-chan struct{}) {
 		asking = asking[1:] // there a server can only ask in its result
 	}
 	for _, tool := range asking {
-		if got, err := mcp.CallAs[string](t.Context(), c, tool, words{}); err != nil || got != "Hello, Ada" {
+		if got, err := mcp.CallAs[string](t.Context(), c, tool, words{}, nil); err != nil || got != "Hello, Ada" {
 			t.Errorf("%s = %q, %v", tool, got, err)
 		}
 	}
-	if got, err := c.Read(t.Context(), "note://1"); err != nil || got[0].Text != "a note" {
+	if got, err := c.Read(t.Context(), "note://1", nil); err != nil || got.Text() != "a note" {
 		t.Errorf("Read = %v, %v", got, err)
 	}
-	if _, err := c.Read(t.Context(), "note://2"); !errors.Is(err, mcp.ErrNotFound) && c.ServerInfo().Name != "mcp-go" { // which does not say
+	if _, err := c.Read(t.Context(), "note://2", nil); !errors.Is(err, mcp.ErrNotFound) && c.ServerInfo().Name != "mcp-go" { // which does not say
 		t.Errorf("Read of nothing = %v, want ErrNotFound", err)
 	}
-	if got, err := c.Prompt(t.Context(), "hello", nil); err != nil || got.Messages[0].Content.Text != "hello" {
+	if got, err := c.Prompt(t.Context(), "hello", nil, nil); err != nil || got.Messages[0].Content.Text != "hello" {
 		t.Errorf("Prompt = %v, %v", got, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -215,7 +215,7 @@ func TestGoSDK(t *testing.T) {
 			h := &gosdk.StreamableHTTPOptions{Stateless: r == 0, PropagateRequestCancellation: true}
 			web := httptest.NewServer(gosdk.NewStreamableHTTPHandler(func(*http.Request) *gosdk.Server { return s }, h))
 			t.Cleanup(web.Close)
-			tr, err := streamable.NewClient(web.URL, &streamable.ClientOptions{Logger: slog.New(slog.DiscardHandler)})
+			tr, err := streamable.NewTransport(web.URL, &streamable.ClientOptions{Logger: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -239,7 +239,7 @@ func TestMCPGo(t *testing.T) {
 			gaveUp := make(chan struct{}, 1)
 			web := httptest.NewServer(mcpgoserver.NewStreamableHTTPServer(mcpGo(gaveUp), mcpgoserver.WithStateful(true)))
 			t.Cleanup(web.Close)
-			tr, err := streamable.NewClient(strings.TrimSuffix(web.URL, "/")+"/mcp", &streamable.ClientOptions{Logger: slog.New(slog.DiscardHandler)})
+			tr, err := streamable.NewTransport(strings.TrimSuffix(web.URL, "/")+"/mcp", &streamable.ClientOptions{Logger: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				t.Fatal(err)
 			}

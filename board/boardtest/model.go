@@ -34,6 +34,7 @@ type modelTask struct {
 	max      int
 	spec     int
 	queued   int
+	step     board.CallOutcome // of its only step; empty if that is free
 	// done is the number of children that are done.
 	done int
 	// cooling is set while it cools down or is reserved, cooled if that time is over but

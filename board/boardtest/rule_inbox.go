@@ -45,6 +45,29 @@ var ruleInbox = group{"inbox", []test{
 			f.Errorf("the inbox is of %v, and it is %v", in.Now, now)
 		}
 	}},
+	{"a task that an agent makes a draft of is in the inbox", func(f *fixture) {
+		a, b := f.create("a"), f.create("b")
+		bot := board.Actor{Principal: "bot", Name: "bot"}
+		draft := func(by board.Actor, id board.ID, hold bool) {
+			_, err := f.board.Update(f.ctx, by, id, board.Edit{Hold: &hold})
+			f.ok(err)
+		}
+		proposed := func() string {
+			in, err := f.board.Inbox(f.ctx, project)
+			f.ok(err)
+			var list []string
+			for _, t := range in.Proposed {
+				list = append(list, words(t.Task.ID, t.Outline.Drafted.Actor))
+			}
+			return strings.Join(list, ", ")
+		}
+		draft(ada, a, true)
+		f.equal("a person's draft", proposed(), "")
+		draft(bot, b, true)
+		f.equal("an agent's draft", proposed(), words(b, "bot"))
+		draft(ada, b, false)
+		f.equal("started again", proposed(), "")
+	}},
 	{"a task of the inbox names who reviews it", func(f *fixture) {
 		f.project(board.Project{Slug: project, Policy: board.PolicyReview})
 		id := f.create("a")

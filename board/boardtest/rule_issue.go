@@ -76,7 +76,7 @@ var ruleIssues = group{"issues", []test{
 		l := f.lander("l")
 		intent, err := l.begin(9, f.item(id, 8))
 		f.ok(err)
-		_, err = f.board.Landed(f.ctx, l.actor, l.lease, intent.ID)
+		_, err = f.board.Landed(f.ctx, l.actor, l.lease, intent.ID, nil)
 		f.ok(err)
 		list, err = f.board.Untold(f.ctx, project)
 		f.ok(err)

@@ -58,7 +58,7 @@ func (l *lander) land(to int, items ...board.Item) []board.Outcome {
 	l.f.Helper()
 	i, err := l.begin(to, items...)
 	l.f.ok(err)
-	out, err := l.f.board.Landed(l.f.ctx, l.actor, l.lease, i.ID)
+	out, err := l.f.board.Landed(l.f.ctx, l.actor, l.lease, i.ID, nil)
 	l.f.ok(err)
 	return out
 }
@@ -152,7 +152,7 @@ var ruleLanding = group{"accepted work lands", []test{
 		x := f.agent("x")
 		f.equal("report", x.done(x.take(id), tipped(7)).Status, board.Done)
 	}},
-	{"a task that waits for its landing gets no more parts", func(f *fixture) {
+	{"a task that waits for its landing gets no more parts, and nothing else that would delay it", func(f *fixture) {
 		f.landing()
 		a, b := f.create("a"), f.create("b")
 		x := f.agent("x")
@@ -161,6 +161,12 @@ var ruleLanding = group{"accepted work lands", []test{
 		f.is("a new part", err, board.ErrConflict)
 		_, err = f.board.Update(f.ctx, ada, b, board.Edit{Parent: &a})
 		f.is("a task that is made a part", err, board.ErrConflict)
+		_, err = f.board.Update(f.ctx, ada, a, board.Edit{DependsOn: &[]board.ID{b}})
+		f.is("another dependency", err, board.ErrConflict)
+		_, err = f.board.Update(f.ctx, ada, a, board.Edit{Hold: new(true)})
+		f.is("a draft", err, board.ErrConflict)
+		_, err = f.board.Update(f.ctx, ada, a, board.Edit{Priority: new(board.Urgent)})
+		f.ok(err)
 		_, err = f.board.Return(f.ctx, ada, a, board.Return{Kind: board.ReturnAsked})
 		f.ok(err)
 		f.create("part", within(a))

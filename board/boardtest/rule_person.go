@@ -129,6 +129,30 @@ var rulePeople = group{"what people decide", []test{
 		_, err = f.board.Answer(f.ctx, ada, q.ID, "no")
 		f.ok(err)
 	}},
+	{"a question of an upstream for people lapses", func(f *fixture) {
+		x, y := f.agent("x"), f.agent("y")
+		id := x.create("a")
+		h := x.take(id)
+		upstream := board.NewQuestion{Claim: h, Text: "Drop it?", HumanOnly: true, Blocking: new(false), ChatID: board.UpstreamChat + "db", Default: board.UpstreamCancel, Within: time.Minute}
+		q, err := f.board.Ask(f.ctx, x.actor, upstream)
+		f.ok(err)
+		_, err = f.board.Answer(f.ctx, y.actor, q.ID, "yes")
+		f.is("an agent's answer", err, board.ErrDenied)
+		upstream.Default = "yes"
+		_, err = f.board.Ask(f.ctx, x.actor, upstream)
+		f.is("another default", err, board.ErrInvalid)
+		f.overdue(q.ID)
+		f.sweep()
+		q, err = f.board.Question(f.ctx, q.ID)
+		f.ok(err)
+		f.equal("after its deadline", words(q.State, q.Answer, q.ByDefault()), "answered cancel true")
+		upstream.Default = board.UpstreamCancel
+		q, err = f.board.Ask(f.ctx, x.actor, upstream)
+		f.ok(err)
+		x.done(h, func(r *board.Report) { r.Evidence = []board.Evidence{{Kind: board.EvidenceTests, Ref: "make test"}} }) // it does not wait for that one
+		_, err = f.board.Answer(f.ctx, ada, q.ID, "no")
+		f.ok(err)
+	}},
 	{"done waits for the answers of people", func(f *fixture) {
 		x, y := f.agent("x"), f.agent("y")
 		id := x.create("a")

@@ -163,7 +163,7 @@ var ruleQuestions = group{"questions", []test{
 		in, err := f.board.Inbox(f.ctx, project)
 		f.ok(err)
 		f.equal("questions", len(in.Open), 1)
-		f.equal("question", words(in.Open[0].Question.ID, in.Open[0].Done), words(q.ID, true))
+		f.equal("question", words(in.Open[0].Question.ID, in.Open[0].Reported == board.Done), words(q.ID, true))
 		got, err := f.board.Answer(f.ctx, ada, q.ID, "red")
 		f.ok(err)
 		f.equal("state", got.State, board.QuestionAnswered)
@@ -345,6 +345,17 @@ var ruleParking = group{"parking", []test{
 			f.stale(false)
 			y.done(y.take(id))
 		}
+	}},
+	{"an answer reserves nothing for an asker that runs commands in a directory", func(f *fixture) {
+		id := f.create("a")
+		x, y := f.agent("x"), f.agent("y")
+		x.actor.Owner = board.DirPrefix + "x"
+		q := x.ask(x.take(id))
+		x.park(q.ID)
+		_, err := f.board.Answer(f.ctx, ada, q.ID, "red")
+		f.ok(err)
+		f.equal("reserved for", f.get(id).Task.ReservedFor.Name, "")
+		y.done(y.take(id))
 	}},
 	{"a reservation ends when its worker leaves or is stopped", func(f *fixture) {
 		for name, leave := range map[string]func(x *agent) error{

@@ -129,7 +129,7 @@ var ruleQueue = group{"the landing queue", []test{
 		l := f.lander("l")
 		i, err := f.board.BeginLand(f.ctx, l.actor, l.lease, object(9), object(9), []board.Item{f.item(id, 7)})
 		f.ok(err)
-		_, err = f.board.Landed(f.ctx, l.actor, l.lease, i.ID)
+		_, err = f.board.Landed(f.ctx, l.actor, l.lease, i.ID, nil)
 		f.ok(err)
 		f.status(id, board.Done)
 	}},
@@ -146,7 +146,7 @@ var ruleQueue = group{"the landing queue", []test{
 		if line.Open == nil || line.Lander.Nonce == line.Open.Nonce || line.Lander.Until.After(line.Now) {
 			f.Errorf("the lease is %+v, and the intent %+v", line.Lander, line.Open)
 		}
-		_, err = f.board.Landed(f.ctx, l.actor, l.lease, i.ID)
+		_, err = f.board.Landed(f.ctx, l.actor, l.lease, i.ID, nil)
 		f.is("a landing after that", err, board.ErrLeaseLost)
 	}},
 	{"only pull requests are closed", func(f *fixture) {
@@ -164,6 +164,7 @@ var ruleQueue = group{"the landing queue", []test{
 		l.lease.Note = &board.LandNote{
 			Doing: "checking", Stopped: "main is red", Waits: []board.LandWait{{Task: id, Why: "a file is in the way", ForPeople: true}},
 			Reworks: []board.Rework{{Task: id, Attempt: 1, Files: []string{"a.go"}}}, Untold: []board.LandWait{{Task: id, Why: "no answer", ForPeople: true}},
+			Seen: object(9), Clone: "c1", Lost: object(8), From: object(7), Moved: "main was moved",
 		}
 		_, err := f.board.Lead(f.ctx, l.actor, l.lease)
 		f.ok(err)
@@ -175,10 +176,10 @@ var ruleQueue = group{"the landing queue", []test{
 		f.is("a lease that was given back", err, board.ErrLeaseLost)
 		line, err := f.board.Line(f.ctx, project)
 		f.ok(err)
-		f.equal("note", fmt.Sprint(*line.Lander.Note), fmt.Sprintf("{checking main is red [{%v a file is in the way true}] [{%v 1 [a.go]}] [{%v no answer true}]}", id, id, id))
+		f.equal("note", fmt.Sprint(*line.Lander.Note), fmt.Sprintf("{checking main is red [{%v a file is in the way true false false}] [{%v 1 [a.go]}] [{%v no answer true false false}] %s c1 %s %s main was moved}", id, id, id, object(9), object(8), object(7)))
 		in, err := f.board.Inbox(f.ctx, project)
 		f.ok(err)
-		f.equal("inbox", len(in.Landing), 3)
+		f.equal("inbox", len(in.Landing), 4)
 		text := f.why(id, board.WhyLanding, board.WhyLanding, board.WhyLanding, board.WhyLanding)
 		for _, want := range []string{"Nothing lands, says \"l\": \"main is red\".\n", "It waits, says \"l\": \"a file is in the way\".\n"} {
 			if !strings.Contains(text, want) {
@@ -198,7 +199,38 @@ var ruleQueue = group{"the landing queue", []test{
 		f.ok(err)
 		in, err = f.board.Inbox(f.ctx, project)
 		f.ok(err)
-		f.equal("the inbox of an empty queue", fmt.Sprint(in.Landing), fmt.Sprintf("[{%v no answer true}]", id))
+		f.equal("the inbox of an empty queue", fmt.Sprint(in.Landing), fmt.Sprintf("[{%v no answer true false false} {%v main was moved true true false}]", id, board.ID{}))
+	}},
+	{"people are told that nobody lands what waits", func(f *fixture) {
+		f.landing()
+		idle := func() (n int) {
+			in, err := f.board.Inbox(f.ctx, project)
+			f.ok(err)
+			for _, w := range in.Landing {
+				if w.Idle {
+					f.equal("why", w.Why, "1 task waits to be landed on main, and nobody lands")
+					n++
+				}
+			}
+			return n
+		}
+		f.equal("an empty queue", idle(), 0)
+		f.queued(7)
+		f.equal("before the first lander", idle(), 1)
+		l := f.lander("l")
+		f.equal("while one lands", idle(), 0)
+		f.ok(f.board.StepDown(f.ctx, l.actor, l.lease))
+		f.equal("afterwards", idle(), 1)
+	}},
+	{"an attempt whose work came back says why", func(f *fixture) {
+		f.landing()
+		id := f.queued(7)
+		l := f.lander("l")
+		_, err := f.board.Return(f.ctx, l.actor, id, board.Return{Kind: board.ReturnRed, Lease: l.lease, Attempt: 1, Target: object(1), Text: "it does not build"})
+		f.ok(err)
+		d, err := f.board.Get(f.ctx, id, 0)
+		f.ok(err)
+		f.equal("the attempt", words(d.Attempts[0].Cause, d.Attempts[0].CameBack(), d.Attempts[0].Reason), words(board.CauseDone, true, "red on landing: it does not build"))
 	}},
 	{"a target has one open intent, and the same one again", func(f *fixture) {
 		f.landing()
@@ -214,21 +246,25 @@ var ruleQueue = group{"the landing queue", []test{
 		f.ok(f.board.Dropped(f.ctx, l.actor, l.lease, first.ID))
 		f.ok(f.board.Dropped(f.ctx, l.actor, l.lease, first.ID))
 		f.status(a, board.Landing)
-		_, err = f.board.Landed(f.ctx, l.actor, l.lease, first.ID)
+		_, err = f.board.Landed(f.ctx, l.actor, l.lease, first.ID, map[board.ID]string{a: "main"})
+		f.is("landed as a branch", err, board.ErrInvalid)
+		_, err = f.board.Landed(f.ctx, l.actor, l.lease, first.ID, nil)
 		f.is("landed after it was dropped", err, board.ErrConflict)
 		second, err := l.begin(10, f.item(b, 8), f.item(a, 7))
 		f.ok(err)
 		for range 2 {
-			out, err := f.board.Landed(f.ctx, l.actor, l.lease, second.ID)
+			out, err := f.board.Landed(f.ctx, l.actor, l.lease, second.ID, map[board.ID]string{b: object(11)})
 			f.ok(err)
 			f.equal("landed", words(out[0].Task, out[0].Status, out[1].Task, out[1].Status), words(a, "done", b, "done"))
 		}
+		f.equal("own commit", words(f.get(b).Doc.Result.Landed, f.last(b).Detail.Commit), words(object(11), object(11)))
+		f.equal("commit of the intent", words(f.get(a).Doc.Result.Landed, f.last(a).Detail.Commit), words(object(10), object(10)))
 		f.is("dropped after it was landed", f.board.Dropped(f.ctx, l.actor, l.lease, second.ID), board.ErrConflict)
 		list, err := f.board.Intents(f.ctx, board.IntentFilter{Project: project, Target: "main"})
 		f.ok(err)
 		f.equal("intents", words(len(list), list[0].ID == second.ID, list[0].State, list[0].Old, list[0].New, list[0].Items, list[0].Holder, list[0].EndedAt.IsZero(), list[1].State),
 			words(2, true, "landed", object(1), object(10), []board.Item{f.item(a, 7), f.item(b, 8)}, "l", false, "dropped"))
-		_, err = f.board.Landed(f.ctx, l.actor, l.lease, second.ID+1)
+		_, err = f.board.Landed(f.ctx, l.actor, l.lease, second.ID+1, nil)
 		f.is("an intent that is not", err, board.ErrNotFound)
 		only, err := f.board.Intents(f.ctx, board.IntentFilter{Project: project, Task: b})
 		f.ok(err)
@@ -242,7 +278,7 @@ var ruleQueue = group{"the landing queue", []test{
 		f.ok(err)
 		f.endLease()
 		m := f.lander("m")
-		_, err = f.board.Landed(f.ctx, l.actor, l.lease, i.ID)
+		_, err = f.board.Landed(f.ctx, l.actor, l.lease, i.ID, nil)
 		f.is("landed by the dead", err, board.ErrLeaseLost)
 		f.is("dropped by the dead", f.board.Dropped(f.ctx, l.actor, l.lease, i.ID), board.ErrLeaseLost)
 		_, err = l.begin(10, f.item(id, 7))
@@ -250,25 +286,19 @@ var ruleQueue = group{"the landing queue", []test{
 		open, err := f.board.Intents(f.ctx, board.IntentFilter{Project: project, State: board.IntentOpen})
 		f.ok(err)
 		f.equal("open", words(len(open), open[0].Holder, open[0].New), words(1, "l", object(9)))
-		_, err = f.board.Landed(f.ctx, m.actor, m.lease, i.ID)
+		_, err = f.board.Landed(f.ctx, m.actor, m.lease, i.ID, nil)
 		f.ok(err)
 		f.status(id, board.Done)
 	}},
 	{"what an open intent names is not cancelled, returned or marked done", func(f *fixture) {
 		f.landing()
 		id := f.queued(7)
-		first := f.create("first")
 		dep := f.queued(8)
-		_, err := f.board.Update(f.ctx, ada, dep, board.Edit{DependsOn: &[]board.ID{first}})
-		f.ok(err)
 		l := f.lander("l")
 		i, err := l.begin(9, f.item(id, 7), f.item(dep, 8))
 		f.ok(err)
 		_, err = f.board.Cancel(f.ctx, ada, id, "", "")
 		f.is("cancel", err, board.ErrConflict)
-		_, err = f.board.Cancel(f.ctx, ada, first, "", board.DependentsCancel)
-		f.is("cancel as a dependent", err, board.ErrConflict)
-		f.status(first, board.Pending)
 		_, err = f.board.Return(f.ctx, ada, id, board.Return{Kind: board.ReturnAsked})
 		f.is("return", err, board.ErrConflict)
 		_, err = f.board.MarkDone(f.ctx, ada, id, "", false)

@@ -24,7 +24,7 @@ var ruleReports = group{"reports", []test{
 		if d.Claim != nil || d.Task.EndedAt.IsZero() {
 			f.Errorf("claim %v, ended %v, want none and a time", d.Claim, d.Task.EndedAt)
 		}
-		f.equal("result", fmt.Sprintf("%+v", *d.Doc.Result), fmt.Sprintf("{Summary:It works. Evidence:[{Kind:pr Ref:31 Detail: Observed:false}] Artifacts:[a.txt] Branch:x/a Uncommitted:0 Worker:%s Tip:{Commit: Tree: Base:} NoChanges:false Includes:[] Comments:[] Landed: Check: ObservedBy: ObservedOn: Import:}", x.name))
+		f.equal("result", fmt.Sprintf("%+v", *d.Doc.Result), fmt.Sprintf("{Summary:It works. Evidence:[{Kind:pr Ref:31 Detail: Observed:false}] Artifacts:[a.txt] Branch:x/a Uncommitted:0 Worker:%s Tip:{Commit: Tree: Base:} NoChanges:false Includes:[] Loose:{LeftOut:[] More:0 Mixed:[] MoreMixed:0 Rest:0 Written:[] MoreWritten:0 Inside:[] Unknown:false} Comments:[] Landed: Check: ObservedBy: ObservedOn: Import:}", x.name))
 		f.equal("attempt", words(d.Attempts[0].Cause, d.Attempts[0].Where.Head), "done abc")
 		x.nothing()
 	}},

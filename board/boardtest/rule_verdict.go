@@ -85,13 +85,13 @@ var ruleVerdicts = group{"reviews and releases", []test{
 		f.ok(err)
 		f.status(other, board.Pending)
 	}},
-	{"the text of a task in review cannot be changed", func(f *fixture) {
+	{"the text of a task in review cannot be changed, nor is it made a draft", func(f *fixture) {
 		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
 		id := f.create("a")
 		x := f.agent("x")
 		x.done(x.take(id))
 		for name, e := range map[string]board.Edit{
-			"title": {Title: new("b")}, "description": {Description: new("b")}, "acceptance": {Acceptance: new("b")}, "evidence": {Wants: &[]board.EvidenceKind{}},
+			"title": {Title: new("b")}, "description": {Description: new("b")}, "acceptance": {Acceptance: new("b")}, "evidence": {Wants: &[]board.EvidenceKind{}}, "draft": {Hold: new(true)},
 		} {
 			_, err := f.board.Update(f.ctx, ada, id, e)
 			f.is(name, err, board.ErrConflict)

@@ -96,7 +96,7 @@ var storeTasks = group{"tasks", []test{
 			want = board.Task{
 				ID: board.ID{Project: project, No: no}, Title: "Ünïcode ☃ '\"", Priority: board.Urgent,
 				Skills: []string{"css", "go"}, Areas: []string{"", "a/b"}, Wants: []board.EvidenceKind{"pr", "tests"},
-				Parent: parent, Hold: true, Status: board.Pending, MaxFailures: 7, Lease: 90 * time.Second, SpecVersion: 1,
+				Parent: parent, Redoes: parent, Hold: true, Status: board.Pending, MaxFailures: 7, Lease: 90 * time.Second, SpecVersion: 1,
 				NotBefore: now.Add(time.Hour), QueuedAt: now.Add(-time.Minute),
 				ReservedFor: board.WorkerID{Principal: "local", Name: "otter-1"},
 				Seq:         1, CreatedBy: "ada", CreatedAt: now, OpenChildren: 0,
@@ -136,7 +136,7 @@ var storeTasks = group{"tasks", []test{
 			}
 			if err := tx.PutDoc(t.ID, board.Doc{Description: "longer", Result: &board.Result{
 				Summary: "s", Evidence: []board.Evidence{{Kind: "pr", Ref: "31", Detail: "merged", Observed: true}}, Artifacts: []string{"a"}, Branch: "b", Worker: "w",
-				Uncommitted: 2, Tip: board.Tip{Commit: "x", Tree: "y", Base: "z"}, NoChanges: true, Includes: []board.Included{{Task: board.ID{Project: "web", No: 7}, Commit: "v"}}, Comments: []board.Comment{{File: "f", Line: 3, Text: "t", By: "b", As: "person"}}, Landed: "l", Check: "c", ObservedBy: "k", ObservedOn: "h", Import: "i",
+				Uncommitted: 2, Tip: board.Tip{Commit: "x", Tree: "y", Base: "z"}, NoChanges: true, Includes: []board.Included{{Task: board.ID{Project: "web", No: 7}, Commit: "v", Attempt: 2, Files: []string{"g"}}}, Loose: board.Loose{LeftOut: []string{"o"}, More: 3, Mixed: []string{"m"}, MoreMixed: 5, Rest: 6, Written: []string{"w"}, MoreWritten: 4, Inside: []string{"i"}, Unknown: true}, Comments: []board.Comment{{File: "f", Line: 3, Text: "t", By: "b", As: "person"}}, Landed: "l", Check: "c", ObservedBy: "k", ObservedOn: "h", Import: "i",
 			}}); err != nil {
 				return err
 			}
@@ -145,7 +145,7 @@ var storeTasks = group{"tasks", []test{
 		f.sameTask(want)
 		d := f.get(want.ID)
 		f.equal("doc", d.Doc.Description+"|"+d.Doc.Acceptance, "longer|")
-		f.equal("result", fmt.Sprintf("%+v", *d.Doc.Result), "{Summary:s Evidence:[{Kind:pr Ref:31 Detail:merged Observed:true}] Artifacts:[a] Branch:b Uncommitted:2 Worker:w Tip:{Commit:x Tree:y Base:z} NoChanges:true Includes:[{Task:web-7 Commit:v}] Comments:[{File:f Line:3 Text:t By:b As:person}] Landed:l Check:c ObservedBy:k ObservedOn:h Import:i}")
+		f.equal("result", fmt.Sprintf("%+v", *d.Doc.Result), "{Summary:s Evidence:[{Kind:pr Ref:31 Detail:merged Observed:true}] Artifacts:[a] Branch:b Uncommitted:2 Worker:w Tip:{Commit:x Tree:y Base:z} NoChanges:true Includes:[{Task:web-7 Commit:v Attempt:2 Files:[g]}] Loose:{LeftOut:[o] More:3 Mixed:[m] MoreMixed:5 Rest:6 Written:[w] MoreWritten:4 Inside:[i] Unknown:true} Comments:[{File:f Line:3 Text:t By:b As:person}] Landed:l Check:c ObservedBy:k ObservedOn:h Import:i}")
 		f.unchecked = true // the board would not have written this
 	}},
 	{"a project comes back as it was put", func(f *fixture) {

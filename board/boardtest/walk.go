@@ -40,6 +40,7 @@ func walk(t *testing.T, open func(t *testing.T) board.Store) {
 			"done":    func(*rapid.T) { w.done() },
 			"fail":    func(*rapid.T) { w.failure() },
 			"note":    func(*rapid.T) { w.note() },
+			"call":    func(*rapid.T) { w.call() },
 			"ask":     func(*rapid.T) { w.ask() },
 			"park":    func(*rapid.T) { w.park() },
 			"answer":  func(*rapid.T) { w.answer() },
@@ -400,7 +401,7 @@ func (w *walker) edit() {
 		e.Description = &text
 	}
 	_, err := w.f.board.Update(w.ctx(), ada, t.id, e)
-	if t.status.Terminal() || (t.status == board.InReview || t.status == board.Landing) && e.Description != nil {
+	if t.status.Terminal() || (t.status == board.InReview || t.status == board.Landing) && (e.Description != nil || hold) {
 		w.want("edit", err, board.ErrConflict)
 		return
 	}
@@ -420,7 +421,7 @@ func (w *walker) relink() {
 	own := w.some("blocker")
 	list := idsOf(own)
 	_, err := w.f.board.Update(w.ctx(), ada, t.id, board.Edit{DependsOn: &list})
-	if t.status.Terminal() {
+	if t.status.Terminal() || t.status == board.Landing {
 		w.want("relink", err, board.ErrConflict)
 		return
 	}

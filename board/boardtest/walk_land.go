@@ -45,7 +45,7 @@ func (w *walker) endIntent() {
 	if rapid.Bool().Draw(w.T, "drop") {
 		w.want("drop", w.f.board.Dropped(w.ctx(), ada, w.lease, w.open), nil)
 	} else {
-		_, err := w.f.board.Landed(w.ctx(), ada, w.lease, w.open)
+		_, err := w.f.board.Landed(w.ctx(), ada, w.lease, w.open, nil)
 		w.want("landed", err, nil)
 		slices.SortFunc(w.intent, func(a, b *modelTask) int { return int(a.id.No - b.id.No) })
 		for _, t := range w.intent {

@@ -26,6 +26,8 @@ import (
 //	I13  the counts of tasks by state are right
 //	L2   what an intent lands is in the queue, the task's newest attempt and its tip
 //	L4   a target has one open intent at most
+//	G1   no call of another server's tool began when its attempt had ended
+//	G2   no claim expired before the deadline of a call that was running
 func Check(ctx context.Context, s board.Store) []error {
 	c := &checker{ctx: ctx, store: s, seen: map[board.ID]int64{}, states: map[board.State]int{}}
 	if err := c.run(); err != nil {
@@ -112,7 +114,7 @@ func (c *checker) task(id board.ID) error {
 	}
 	l.compare(d)
 	c.counts(d)
-	return nil
+	return c.calls(d)
 }
 
 // counts checks I12.

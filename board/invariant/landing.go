@@ -45,7 +45,8 @@ func (c *checker) landing() error {
 	})
 }
 
-// landed checks that a task which was landed is an item of an intent, with its newest attempt and its tip.
+// landed checks that a task which was landed is an item of an intent, with its newest attempt and its tip. Which of the
+// intent's commits is its own, git alone knows.
 func (c *checker) landed(r board.Reader, l landing) error {
 	intents, err := r.Intents(board.IntentFilter{Project: l.task.Project, Task: l.task, State: board.IntentLanded, Limit: 10})
 	if err != nil {
@@ -53,7 +54,7 @@ func (c *checker) landed(r board.Reader, l landing) error {
 	}
 	for _, i := range intents {
 		for _, item := range i.Items {
-			if item.Task == l.task && item.Attempt == l.attempt && i.New == l.commit {
+			if item.Task == l.task && item.Attempt == l.attempt {
 				return c.item(r, i, item, board.Done)
 			}
 		}

@@ -50,7 +50,7 @@ func (a *app) desk(ctx context.Context) (*agentcli.Desk, error) {
 		Board: o, Label: o.label, Caller: o.agent(auth.Worker), Dir: dir, Root: o.location.Root, Elsewhere: elsewhere, Empty: len(o.projects) == 0,
 		Options: tools.Options{
 			Inspector: look, Logger: log, Session: a.Getenv("CLAUDE_CODE_SESSION_ID"), Asked: told.Asked,
-			Where: look.Here,
+			Where: look.Here, Once: true,
 		},
 		Close: func() {
 			look.Runner.Close()

@@ -88,6 +88,10 @@ func (a *app) answer(ctx context.Context, o *openBoard, id board.QuestionID, tex
 		a.Linef("%s", a.Styled(console.Dim, fmt.Sprintf("%v is ready for any agent: %s is not connected.", d.Task.ID, asker)))
 	case d.Claim != nil && d.Claim.Worker == q.Asker:
 		a.Linef("%s", a.Styled(console.Dim, fmt.Sprintf("%s is working on %v and gets the answer with its next call.", asker, d.Task.ID)))
+	default:
+		if text := boardtext.TooLate(d.Task); text != "" {
+			a.Linef("%s", text)
+		}
 	}
 	return nil
 }

@@ -14,9 +14,9 @@ import (
 func TestCompletion_everything(t *testing.T) {
 	free := []string{
 		"acceptance", "admin", "again", "answer-within", "app-role", "artifact", "audit", "board", "branch", "client-id", "client-secret-env", "db", "default",
-		"attempt", "description", "dir", "do-not-repeat", "env", "events", "expires", "file", "follow-up", "header", "host", "http", "input", "keep", "key", "label", "land", "lease", "limit", "limit-pause", "linger", "machine",
+		"attempt", "description", "dir", "do-not-repeat", "env", "events", "expires", "file", "follow-up", "head", "header", "host", "http", "input", "keep", "key", "label", "land", "lease", "limit", "limit-pause", "linger", "machine",
 		"comment", "max-connections", "max-cost", "max-exit", "max-failures", "max-silence", "max-start", "max-tasks", "max-time", "name", "note", "oauth-audience", "oauth-grant", "oauth-issuer", "oauth-person", "older-than", "option", "origin", "out", "percent",
-		"proxy", "query", "reason", "review", "scope", "server", "slots", "summary", "timeout", "title", "tls-cert", "tls-key", "to", "wait",
+		"proxy", "query", "reason", "review", "scope", "server", "slots", "summary", "timeout", "title", "tls-cert", "tls-key", "to", "url", "wait",
 	}
 	ids := regexp.MustCompile(`\b(TASK|WORKER|QUESTION|ID|PERSON)\b`)
 	var walk func(cmd *cobra.Command)

@@ -306,7 +306,7 @@ func knownVariables(t *testing.T, where string, variables map[string]string) {
 // enough fails if a server is killed before it has let go.
 func enough(t *testing.T, what, linger string, seconds int) {
 	t.Helper()
-	const calls = 11 * time.Second // what calls get in streamable.ServeWith
+	const calls = 11 * time.Second // what calls get in streamable.Serve
 	d, err := time.ParseDuration(linger)
 	if have := time.Duration(seconds) * time.Second; err != nil || have < d+calls {
 		t.Errorf("%s is %v; a server lingers %q, and calls get %v (%v)", what, have, linger, calls, err)

@@ -2,8 +2,9 @@ package main
 
 import (
 	"context"
-	"os/exec"
 	"runtime"
+
+	"github.com/bossman-dev/bossman/git"
 )
 
 // openFile opens a file with the program of the desktop for it, if there is a desktop.
@@ -19,8 +20,8 @@ func (a *app) openFile(ctx context.Context, name string) {
 	default:
 		return
 	}
-	cmd := exec.CommandContext(ctx, program[0], append(program[1:], name)...)
-	if cmd.Start() == nil {
+	cmd, err := git.ProgramsOutside().Command(ctx, program[0], append(program[1:], name)...) // the file has a link with the person's rights
+	if err == nil && cmd.Start() == nil {
 		go func() { _ = cmd.Wait() }()
 	}
 }

@@ -113,7 +113,7 @@ func fixture() int {
 	tool("ask", "Ask the person.", none, func(_ context.Context, c *mcp.Call) (*mcp.ToolResult, error) {
 		r, err := c.Elicit("q", &mcp.ElicitParams{Message: "Who are you?", RequestedSchema: []byte(`{"type":"object","required":["name","colour"],"properties":{` +
 			`"name":{"type":"string","description":"Your name"},"age":{"type":"integer"},"sure":{"type":"boolean","default":true},` +
-			`"colour":{"type":"string","oneOf":[{"const":"r","title":"Red"},{"const":"b","title":"Blue"}]}}}`)})
+			`"colour":{"type":"string","oneOf":[{"const":"r","title":"Red"},{"const":"b","title":"Blue"}]}}}`)}, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -124,6 +124,30 @@ func fixture() int {
 		slices.Sort(env)
 		return say(strings.Join(env, "\n") + "\n" + strings.Join(os.Args[1:], "|"))
 	})
+	tool("pid", "Tell the number of the process.", none, func(context.Context, *mcp.Call) (*mcp.ToolResult, error) {
+		return say(fmt.Sprint(os.Getpid()))
+	})
+	tool("dir", "Tell the directory.", none, func(context.Context, *mcp.Call) (*mcp.ToolResult, error) {
+		dir, err := os.Getwd()
+		if err != nil {
+			return nil, err
+		}
+		return say(dir)
+	})
+	tool("leave", "Leave a process that nobody sees.", none, func(context.Context, *mcp.Call) (*mcp.ToolResult, error) {
+		cmd := exec.Command("setsid", "sleep", "333")
+		if err := cmd.Start(); err != nil {
+			return nil, err
+		}
+		return say(fmt.Sprintf("left=%d", cmd.Process.Pid))
+	})
+	tool("large", "Answer with many lines.", none, func(context.Context, *mcp.Call) (*mcp.ToolResult, error) {
+		var b strings.Builder
+		for n := range 20_000 {
+			fmt.Fprintf(&b, "line %d of a long text\n", n+1)
+		}
+		return say(b.String())
+	})
 	tool("echo", "Say the arguments.", `{"type":"object","additionalProperties":false,"properties":{"text":{"type":"string"},"n":{"type":["integer","null"]},`+
 		`"yes":{"type":"boolean"},"list":{"type":"array","items":{"type":"number"}},"any":{}}}`, func(_ context.Context, c *mcp.Call) (*mcp.ToolResult, error) {
 		return say(string(c.Arguments()))
@@ -133,12 +157,12 @@ func fixture() int {
 	})
 	tool("save", "Send a file.", none, func(context.Context, *mcp.Call) (*mcp.ToolResult, error) {
 		return &mcp.ToolResult{Content: []mcp.Content{
-			mcp.Embed(mcp.Contents{URI: "file:///../../etc/evil.sh", MIMEType: "text/plain", Blob: []byte("x")}),
+			mcp.Embed(mcp.ResourceContents{URI: "file:///../../etc/evil.sh", MIMEType: "text/plain", Blob: []byte("x")}),
 			mcp.Link(mcp.Resource{URI: "docs://a", Name: "A", Description: "The docs"}),
 		}, StructuredContent: []byte(`{"b":1,"a":[]}`)}, nil
 	})
 	if *addr == "" {
-		_ = s.Serve(context.Background(), mcp.Stdio())
+		_ = s.Serve(context.Background(), mcp.Stdio(nil))
 		return 0
 	}
 	l, err := net.Listen("tcp", *addr)
@@ -152,7 +176,9 @@ func fixture() int {
 		}
 		return mcp.Principal{ID: "local"}, nil
 	}})
-	_ = streamable.Serve(context.Background(), l, h)
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", h)
+	_ = streamable.Serve(context.Background(), l, h, mux)
 	return 0
 }
 

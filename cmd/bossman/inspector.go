@@ -179,6 +179,9 @@ func (i inspector) Check(ctx context.Context, w board.Work, d time.Duration, wai
 		return res, nil
 	}
 	res.Took, res.Tail, res.Reason, res.Tree = v.Took, v.Last(checkTail), v.Why, v.Tree
+	if v.Result == check.Changed || v.Result == check.NotJudged {
+		i.NoteWritten(ctx, w, v)
+	}
 	switch v.Result {
 	case check.Green:
 		if res.Evidence, res.Loose, err = i.Confirm(ctx, w, c, v); err != nil {

@@ -44,6 +44,9 @@ func (o *openBoard) lander(ctx context.Context, by board.Actor, slug, dir string
 			return l, "", console.Errorf(console.Conflict, "bossman project set --land BRANCH", "%s does not land its work, and on a server that is not decided by who lands first", slug)
 		}
 		if p.Land, err = landcli.CheckedOut(repo); err == nil {
+			err = landcli.Usable(ctx, repo, p.Land)
+		}
+		if err == nil {
 			err = o.SetLand(ctx, by, slug, p.Land)
 		}
 		if err != nil {
@@ -76,8 +79,17 @@ func (o *openBoard) lander(ctx context.Context, by board.Actor, slug, dir string
 			return command, when, err
 		},
 		Pulls: github.CLI{Repo: repo.Remote()}, Issues: github.CLI{Repo: repo.Remote(), Close: s.CloseIssues},
-		Style: git.Style(s.Style), Batch: s.Batch, Leave: s.Leaves(),
+		Style: git.Style(s.Style), Batch: s.Batch, Leave: s.Leaves(), Withhold: o.settings.Review.NoDiff,
 	}, said, nil
+}
+
+// usableTarget returns an error if work cannot land on a target. Without a repository that is not known.
+func (o *openBoard) usableTarget(ctx context.Context, target string) error {
+	_, repo, err := o.repository()
+	if err != nil {
+		return nil
+	}
+	return landcli.Usable(ctx, repo, target)
 }
 
 // accepts returns what says whether a person has accepted a command of the repository's own configuration.

@@ -14,13 +14,18 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/agentcli"
+	"github.com/bossman-dev/bossman/internal/auditcli"
 	"github.com/bossman-dev/bossman/internal/boardcli"
 	"github.com/bossman-dev/bossman/internal/cli"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/configcli"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/internal/crewcli"
+	"github.com/bossman-dev/bossman/internal/doctorcli"
+	"github.com/bossman-dev/bossman/internal/gatewaycli"
+	"github.com/bossman-dev/bossman/internal/installcli"
 	"github.com/bossman-dev/bossman/internal/keycli"
 	"github.com/bossman-dev/bossman/internal/landcli"
 	"github.com/bossman-dev/bossman/internal/mcpcli"
@@ -34,6 +39,9 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if dir, err := os.Getwd(); err == nil {
+		git.WorksIn(dir)
+	}
 	a := newApp()
 	cmd, err := a.root().ExecuteContextC(ctx)
 	a.command = cmd.CommandPath()
@@ -107,8 +115,11 @@ board otherwise.`,
 	root.AddCommand(
 		a.mcpCommand(), a.statusCommand(), a.taskCommand(), a.inboxCommand(), a.answerCommand(),
 		a.pauseCommand(), a.resumeCommand(), a.stopCommand(), a.projectCommand(), boardcli.Command(a.Console, a.boardStore, a.display), boardcli.Event(a.Console, a.erasing), configcli.Command(a.Console, a.settings, a.enforced), configcli.Trust(a.Console, a.settings, a.userName()), configcli.Link(a.Console, &a.flags),
-		mcpcli.Command(a.Console, buildVersion().Version), a.migrateCommand(), a.serveCommand(), a.loginCommand(), a.versionCommand(), crewcli.Command(a.Console, a.shop), crewcli.Minder(), landcli.Command(a.Console, a.yard, a.office), landcli.Guard(a.Console, a.office),
+		mcpcli.Command(a.Console, buildVersion().Version), a.migrateCommand(), a.serveCommand(), auditcli.Command(a.Console), a.loginCommand(), a.versionCommand(), crewcli.Command(a.Console, a.shop), crewcli.Minder(), landcli.Command(a.Console, a.yard, a.office), landcli.Guard(a.Console, a.office),
+		gatewaycli.Command(a.Console, a.gatewayPlace, a.userName()),
 	)
+	root.AddCommand(installcli.Init(a.Console, &a.flags, lookPath, a.start), installcli.Command(a.Console, &a.flags, lookPath), doctorcli.Command(a.Console, a.patient()))
+	root.AddCommand(a.releaseFilesCommand(root))
 	root.AddCommand(keycli.Commands(a.Console, a.keyDesk, a.each)...)
 	root.AddCommand(agentcli.Commands(a.Console, buildVersion().Version, a.desk)...)
 	cli.Complete(root, func(ctx context.Context) (cli.Source, error) {
@@ -160,7 +171,19 @@ func (a *app) userName() string {
 }
 
 // settings reads the configuration.
-func (a *app) settings() (*config.Settings, error) { return config.Load(a.flags, a.Getenv) }
+func (a *app) settings() (*config.Settings, error) {
+	s, err := config.Load(a.flags, a.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	if p, err := s.Location(); err == nil {
+		git.WorksIn(p.Root)
+	}
+	return s, nil
+}
+
+// lookPath finds a program that lies in no project in which this process works.
+func lookPath(name string) (string, error) { return git.ProgramsOutside().Look(name) }
 
 // observe lets telemetry observe boards that are opened later.
 func (a *app) observe(t *telemetry.Telemetry) {

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 // repositories. `agent` speaks to `bossman mcp`; `exits CODE` looks at the exit code
 // of a command; `listening ADDR` waits for a server. The programs `add` and `features`
 // are servers of this module, and `fixture` is one that misbehaves. `silent` makes a board
-// of some time ago.
+// of some time ago, and `older` one of an older version.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -78,7 +78,7 @@ func TestScript(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "listening": listening, "serve": serveScript, "revoke": revoke, "silent": silent, "inert": inert,
+			"exits": exits, "listening": listening, "older": older, "serve": serveScript, "revoke": revoke, "silent": silent, "inert": inert,
 		},
 	})
 }
@@ -114,7 +114,7 @@ func inert(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // serveScript starts bossman serve with arguments in the background, and sets URL to
-// where it is and SPARE to its key for this run, if it has one. It is ended with the
+// where it is, PID to its process and SPARE to its key for this run, if it has one. It is ended with the
 // script, and has to end well.
 func serveScript(ts *testscript.TestScript, neg bool, args []string) {
 	cmd := exec.Command("bossman", append([]string{"serve", "--http", "127.0.0.1:0"}, args...)...)
@@ -125,6 +125,7 @@ func serveScript(ts *testscript.TestScript, neg bool, args []string) {
 	out, err := cmd.StderrPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())
+	ts.Setenv("PID", strconv.Itoa(cmd.Process.Pid))
 	ended := make(chan error, 1)
 	ready := make(chan string, 2)
 	var said strings.Builder // until ended

@@ -11,9 +11,11 @@ import (
 
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/cli"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/gatewaycli"
 	"github.com/bossman-dev/bossman/internal/notify"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/tools"
@@ -27,6 +29,7 @@ type mcpFlags struct {
 	quiet bool
 	level string
 	join  bool
+	list  string
 }
 
 func (a *app) mcpCommand() *cobra.Command {
@@ -43,6 +46,7 @@ Connecting and reading create nothing; the first task creates the board.`,
 	cmd.Flags().StringVar(&f.role, "role", auth.Lead.String(), "which tools the agent gets: lead (all), worker or viewer")
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "never prompt in the client; questions go to the inbox only")
 	cmd.Flags().BoolVar(&f.join, "join", false, "under bossman work: serve the task that it gave this agent")
+	cmd.Flags().StringVar(&f.list, "list", "auto", "how tools of other servers are listed: real, search, or auto (real for clients that load them on demand)")
 	cli.LogLevel(cmd, &f.level)
 	return cmd
 }
@@ -65,18 +69,23 @@ func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
 	defer work.close()
 	local := access.Local(role) // until it is known whose board it is
 	var t *tools.Tools
+	gw := a.openGateway(ctx, log, f.list, "", &gatewaycli.Guard{Board: work.admits, Caller: work.caller})
+	work.calls = gw != nil
 	server := mcp.NewServer(
 		mcp.Implementation{Name: "bossman", Title: "Bossman", Version: buildVersion().Version},
 		&mcp.ServerOptions{
-			Instructions: tools.Instructions(), Logger: log, Visible: tools.Visible,
-			Complete: func(ctx context.Context, c *mcp.Call, p mcp.CompleteParams) (*mcp.Completion, error) {
+			Instructions: tools.Instructions(), Logger: log, Visible: gatewaycli.Visible(gw, tools.Visible), Extensions: map[string]any{tools.SkillsExtension: struct{}{}},
+			Complete: gatewaycli.Complete(gw, func(ctx context.Context, c *mcp.Call, p *mcp.CompleteParams) (*mcp.Completion, error) {
 				return t.Complete(ctx, c, p)
-			},
+			}),
 		},
 	)
 	defer server.Close()
 	server.Use(tools.AuthorizeAs(local))
 	t = tools.Register(server, nil, &tools.Options{Pipe: local, Logger: log, Open: work.open})
+	if gw != nil {
+		gw.Attach(server)
+	}
 	if err := t.Open(ctx); err != nil {
 		// People do not see a client's stderr, so every tool answers with the error.
 		log.Error("no board can be used", "err", err)
@@ -90,15 +99,18 @@ func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-work.opened:
-			return work.board.Run(ctx)
+			return work.run(ctx)
 		}
 	})
 	g.Go(func() error { return t.Run(ctx) })
+	if gw != nil {
+		g.Go(func() error { return gw.Run(ctx) })
+	}
 	log.Info("server started, reading requests from standard input", "version", buildVersion().Version, "role", role.String())
 	defer log.Info("server stopped")
 	g.Go(func() error {
 		defer cancel() // end the others
-		return server.Serve(ctx, mcp.Stdio())
+		return server.Serve(ctx, mcp.Stdio(nil))
 	})
 	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, io.EOF) {
 		return err
@@ -114,8 +126,44 @@ type stdioWork struct {
 	log    *slog.Logger
 	notify *notify.Notifier
 	opened chan struct{}
-	board  *openBoard // set before opened is closed
 	look   inspector
+	calls  bool // tools of other servers can be called
+
+	// These are set before opened is closed.
+	board   *openBoard
+	agent   *access.Caller
+	journal *board.Journal // of calls of other servers' tools; nil if there are none
+}
+
+// run does the board's background work.
+func (w *stdioWork) run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return w.board.Run(ctx) })
+	if w.journal != nil {
+		g.Go(func() error { return w.journal.Run(ctx) })
+	}
+	return g.Wait()
+}
+
+// admits is for gatewaycli.Guard, and so is caller.
+func (w *stdioWork) admits() (gatewaycli.Board, *board.Journal) {
+	select {
+	case <-w.opened:
+		if w.journal != nil {
+			return w.board, w.journal
+		}
+	default:
+	}
+	return nil, nil
+}
+
+func (w *stdioWork) caller() *access.Caller {
+	select {
+	case <-w.opened:
+		return w.agent
+	default:
+		return nil
+	}
 }
 
 // open is for tools.Options.
@@ -131,6 +179,10 @@ func (w *stdioWork) open(ctx context.Context) (access.Board, *tools.Options, err
 	}
 	agent := o.agent(w.role)
 	agent.Shell = w.InAgentShell()
+	w.agent = agent
+	if w.calls {
+		w.journal = board.NewJournal(o, func(err error) { w.log.Warn("calls cannot be recorded", "err", err) })
+	}
 	w.board, w.look, w.notify.Command = o, newInspector(dir, o.settings, w.Getenv), o.settings.Notify
 	if o.store != nil {
 		o.store.Attend(agent.Owner) // if this process is killed, its claims end at once

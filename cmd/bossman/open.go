@@ -252,7 +252,15 @@ func (a *app) display(ctx context.Context) (*boardcli.Display, error) {
 	if len(o.projects) == 0 {
 		return nil, console.Errorf(console.NotFound, "bossman task add TITLE", "there is no board yet: the first task makes it")
 	}
-	return &boardcli.Display{Board: o, Name: o.label, Run: o.Run, Open: a.openFile, Caller: func(ctx context.Context) (*access.Caller, error) {
+	place, err := a.gatewayPlace()
+	if err != nil {
+		return nil, err
+	}
+	g, err := place.View(ctx)
+	if err != nil {
+		a.Infof("The page of the gateway is empty: %v", err)
+	}
+	return &boardcli.Display{Board: o, Gateway: g, Name: o.label, Run: o.Run, Open: a.openFile, State: config.StateDir(a.Getenv), Caller: func(ctx context.Context) (*access.Caller, error) {
 		projects, err := o.Projects(ctx)
 		c := &access.Caller{Actor: a.person(), Roles: map[string]auth.Role{}, Role: auth.Admin}
 		for _, p := range projects {

@@ -124,6 +124,9 @@ you run this command, so that a branch cannot change the rules.`,
 				if f.land == landOff {
 					f.land = ""
 				}
+				if err := o.usableTarget(ctx, f.land); err != nil {
+					return err
+				}
 				if err := o.SetLand(ctx, a.actor(), slug, f.land); err != nil {
 					return err
 				}

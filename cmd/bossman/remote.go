@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -30,6 +31,9 @@ func (a *app) openRemote(ctx context.Context, s *config.Settings, p config.Locat
 	a.atExit(func() { b.Close() })
 	me, err := b.Whoami(ctx)
 	if err != nil {
+		if _, away := errors.AsType[*remote.AwayError](err); away {
+			return nil, console.WithNext(err, "nothing was changed; try again")
+		}
 		return nil, console.WithNext(err, "check that "+config.ServerName(address)+" is running; for a new key: "+config.LoginCommand(address))
 	}
 	o := &openBoard{Board: b, settings: s, location: p, label: config.ServerName(address), slug: s.Project, server: true, me: &me}
@@ -50,12 +54,17 @@ func (a *app) openRemote(ctx context.Context, s *config.Settings, p config.Locat
 // dialer returns a function that connects to a server with a key.
 func dialer(address *url.URL, key auth.Secret) func(context.Context) (*mcp.Client, error) {
 	return func(ctx context.Context) (*mcp.Client, error) {
-		return connect(ctx, address, &streamable.ClientOptions{Header: http.Header{"Authorization": {"Bearer " + key.Reveal()}}})
+		return connect(ctx, address, bearing(key))
 	}
+}
+
+// bearing returns options with a key.
+func bearing(key auth.Secret) *streamable.ClientOptions {
+	return &streamable.ClientOptions{Header: http.Header{"Authorization": {"Bearer " + key.Reveal()}}}
 }
 
 func connect(ctx context.Context, address *url.URL, o *streamable.ClientOptions) (*mcp.Client, error) {
 	return streamable.Connect(ctx, address.String(), o, &mcp.ClientOptions{
-		Info: mcp.Implementation{Name: "bossman", Version: buildVersion().Version}, Revision: mcp.Newest,
+		Info: mcp.Implementation{Name: "bossman", Version: buildVersion().Version}, Revision: mcp.LatestRevision,
 	})
 }

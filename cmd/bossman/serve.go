@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -33,6 +31,8 @@ type serveFlags struct {
 	grants, people          []string
 	audit, level            string
 	linger                  time.Duration
+	url                     string
+	pushLocal               bool
 	connections             int
 }
 
@@ -63,7 +63,7 @@ from an empty machine to a production server.`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.addr, "http", defaultHTTP, "`address` to listen on")
 	fl.StringVar(&f.admin, "admin", "", "second `address`, for metrics and profiles; no key is needed there")
-	fl.StringVar(&f.cert, "tls-cert", "", "certificate `file` in PEM; reloaded when it changes")
+	fl.StringVar(&f.cert, "tls-cert", "", "certificate `file` in PEM; reloaded when it changes, and on SIGHUP")
 	fl.StringVar(&f.key, "tls-key", "", "private key `file` in PEM")
 	fl.StringSliceVar(&f.hosts, "host", nil, "`name` that clients use for this server; repeatable or comma-separated")
 	fl.StringSliceVar(&f.origins, "origin", nil, "`origin` of web pages that may use it, such as https://app.example.org; repeatable or comma-separated")
@@ -73,7 +73,9 @@ from an empty machine to a production server.`,
 	fl.StringVar(&f.audience, "oauth-audience", "", "audience of those tokens: this server's own `URL`, https://bossman.example.org/mcp")
 	fl.StringArrayVar(&f.grants, "oauth-grant", nil, "grant a role to tokens with this claim: `CLAIM=VALUE:PROJECT:ROLE`, such as groups=eng:web:lead; repeatable")
 	fl.StringArrayVar(&f.people, "oauth-person", nil, "claim that only the tokens of people have: `CLAIM=VALUE`, such as groups=staff; without it no token is a person's; repeatable")
-	fl.StringVar(&f.audit, "audit", "", "`file` to append a line to for each call that changes something")
+	fl.StringVar(&f.url, "url", "", "address of this server for people, `URL`, which notifications name; default: from --oauth-audience or --host")
+	fl.BoolVar(&f.pushLocal, "push-local", false, "send notifications also to loopback and private addresses")
+	fl.StringVar(&f.audit, "audit", "", "`file` to append a line to for each call that changes something; - is standard output")
 	cli.LogLevel(cmd, &f.level)
 	fl.DurationVar(&f.linger, "linger", 0, "how long to keep serving after a stop signal, so that load balancers can drain")
 	config.DocumentVariables(fl)
@@ -89,7 +91,15 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 	log := telemetry.Logger(a.Err, level)
 	slog.SetDefault(log)
 	a.log = log
-	tel, err := f.telemetry(log)
+	if (f.cert == "") != (f.key == "") {
+		return console.Usagef("--tls-cert and --tls-key must be used together")
+	}
+	files, err := server.OpenFiles(log, f.cert, f.key, f.audit)
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	tel, err := telemetry.New(files.Telemetry(buildVersion().Version))
 	if err != nil {
 		return err
 	}
@@ -116,6 +126,12 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 	options := &server.Options{
 		Logger: log, Telemetry: tel, Version: buildVersion().Version, BoardName: o.label, Hosts: f.hosts, Origins: f.origins,
 		Issuer: f.issuer, Audience: f.audience, Linger: f.linger, MaxConnections: f.connections,
+		URL: f.url, PushLocal: f.pushLocal,
+	}
+	if f.url != "" {
+		if err := server.CheckURL(f.url); err != nil {
+			return console.Usagef("--url: %w", err)
+		}
 	}
 	if !o.server {
 		options.Project = o.slug
@@ -126,8 +142,8 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 		}
 		defer options.Admin.Close()
 	}
-	if options.TLS, err = f.tls(); err != nil {
-		return err
+	if files.Certificate != nil {
+		options.TLS = files.Certificate.TLS()
 	}
 	if options.Proxies, err = server.ParseProxies(f.proxies); err != nil {
 		return console.Usagef("--proxy %w", err)
@@ -136,6 +152,9 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 		return err
 	}
 	if options.Person, err = parsePeople(f.people); err != nil {
+		return err
+	}
+	if err := a.serveGateway(ctx, o, options); err != nil {
 		return err
 	}
 	s, err := server.New(ctx, o.local, o.store, l, options)
@@ -165,30 +184,6 @@ func listen(addr, flag string) (net.Listener, error) {
 		next = "stop the program that listens there, or choose another address with " + flag
 	}
 	return nil, console.Errorf(console.Unavailable, next, "listen on %s: %w", addr, err)
-}
-
-// tls is the configuration of TLS, nil if no certificate is named.
-func (f *serveFlags) tls() (*tls.Config, error) {
-	if (f.cert == "") != (f.key == "") {
-		return nil, console.Usagef("--tls-cert and --tls-key must be used together")
-	}
-	if f.cert == "" {
-		return nil, nil
-	}
-	return server.TLSConfig(f.cert, f.key)
-}
-
-// telemetry starts metrics, traces and the audit stream.
-func (f *serveFlags) telemetry(log *slog.Logger) (*telemetry.Telemetry, error) {
-	o := &telemetry.Options{Logger: log, Version: buildVersion().Version, Who: server.Who}
-	if f.audit != "" {
-		file, err := os.OpenFile(f.audit, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		if err != nil {
-			return nil, fmt.Errorf("open the audit stream: %w", err)
-		}
-		o.Audit = file // stays open as long as the process lives
-	}
-	return telemetry.New(o)
 }
 
 // parseGrants reads --oauth-grant: CLAIM=VALUE:PROJECT:ROLE.

@@ -178,20 +178,20 @@ func tryProcess(t *testing.T, args, env []string, role auth.Role, revision mcp.R
 		if kind != "tool" || allowed {
 			continue
 		}
-		_, got := c.Ask(t.Context(), "tools/call", map[string]any{"name": name, "arguments": map[string]any{"task": "web-1"}})
-		_, none := c.Ask(t.Context(), "tools/call", map[string]any{"name": "nosuch", "arguments": map[string]any{"task": "web-1"}})
+		_, got := c.CallMethod(t.Context(), "tools/call", map[string]any{"name": name, "arguments": map[string]any{"task": "web-1"}}, nil)
+		_, none := c.CallMethod(t.Context(), "tools/call", map[string]any{"name": "nosuch", "arguments": map[string]any{"task": "web-1"}}, nil)
 		if a, b := strings.ReplaceAll(fmt.Sprint(got), name, "X"), strings.ReplaceAll(fmt.Sprint(none), "nosuch", "X"); got == nil || a != b {
 			t.Errorf("%v, %v: %s = %v, and what does not exist %v", revision, args, thing, got, none)
 		}
 	}
 	if remote { // the methods of a board are between its server and this process
-		if _, err := c.Ask(t.Context(), "bossman/whoami", nil); err == nil {
+		if _, err := c.CallMethod(t.Context(), "bossman/whoami", nil, nil); err == nil {
 			t.Errorf("%v: bossman/whoami is there", args)
 		}
 	}
 	if role < auth.Worker { // the methods without a handshake
 		for _, method := range []string{"getNextTask", "askQuestion"} {
-			if out, err := c.Ask(t.Context(), method, map[string]any{"question": "x"}); err == nil {
+			if out, err := c.CallMethod(t.Context(), method, map[string]any{"question": "x"}, nil); err == nil {
 				t.Errorf("%v, %v: %s = %s", revision, args, method, out)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/landcli"
 	"github.com/spf13/cobra"
 )
 
@@ -26,6 +27,7 @@ func (a *app) taskCancel() *cobra.Command {
 				return no
 			}
 		}
+		pull := landcli.OpenPull(ctx, o, id)
 		ended, err := o.Cancel(ctx, a.actor(), id, reason, deps)
 		switch {
 		case errors.Is(err, board.ErrInvalid):
@@ -39,9 +41,11 @@ func (a *app) taskCancel() *cobra.Command {
 		if a.JSON {
 			return a.PrintJSON(struct {
 				Cancelled []string `json:"cancelled"`
-			}{boardtext.IDs(ended)})
+				OpenPull  string   `json:"open_pull_request,omitzero"`
+			}{boardtext.IDs(ended), pull})
 		}
 		a.Linef("cancelled: %s", strings.Join(boardtext.IDs(ended), ", "))
+		landcli.SayOpenPull(a.Console, pull)
 		stuck, err := o.blockedBy(ctx, id)
 		if len(stuck) > 0 {
 			a.Infof("Still blocked by it: %s. Unblock one with: bossman task edit ID --after=", strings.Join(stuck, ", "))

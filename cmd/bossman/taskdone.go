@@ -9,6 +9,7 @@ import (
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/landcli"
 	"github.com/spf13/cobra"
 )
 
@@ -22,6 +23,7 @@ func (a *app) taskDone() *cobra.Command {
 	var note string
 	cmd := a.forPeople(a.eachTask("done TASK…", "Mark a task done yourself, whatever its state", func(ctx context.Context, o *openBoard, id board.ID) error {
 		_, notReviewer := a.RequirePerson()
+		pull := landcli.OpenPull(ctx, o, id)
 		out, err := o.MarkDone(ctx, a.person(), id, note, notReviewer == nil)
 		if errors.Is(err, board.ErrDenied) && notReviewer != nil {
 			return console.WithNext(fmt.Errorf("%w: %w", err, notReviewer), fmt.Sprintf("bossman task review %v", id))
@@ -29,7 +31,12 @@ func (a *app) taskDone() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.printOutcome(out, strings.TrimSpace(fmt.Sprintf("%v is done. %s", id, out.Unfinished.Why())))
+		if a.JSON {
+			return a.printOutcomeJSON(out, pull)
+		}
+		err = a.printOutcome(out, strings.TrimSpace(fmt.Sprintf("%v is done. %s", id, out.Unfinished.Why())))
+		landcli.SayOpenPull(a.Console, pull)
+		return err
 	}))
 	cmd.Long = `Done takes an open task straight to done, as your own act: without evidence, check, review
 or landing, which its history says, and although parts of it are open. A worker that holds the
@@ -105,16 +112,22 @@ func (a *app) taskStart() *cobra.Command {
 // printOutcome prints what a verdict on a task led to: text, and what became ready.
 func (a *app) printOutcome(out board.Outcome, text string) error {
 	if a.JSON {
-		return a.PrintJSON(struct {
-			Task     string   `json:"task"`
-			Status   string   `json:"status"`
-			Failures int      `json:"failures"`
-			Freed    []string `json:"freed"`
-		}{out.Task.String(), string(out.Status), out.Failures, boardtext.IDs(out.Freed)})
+		return a.printOutcomeJSON(out, "")
 	}
 	if len(out.Freed) > 0 {
 		text += " This unblocked " + strings.Join(boardtext.IDs(out.Freed), ", ") + "."
 	}
 	a.Linef("%s", text)
 	return nil
+}
+
+// printOutcomeJSON prints an outcome as JSON. pull is the address of a pull request that stays open, or empty.
+func (a *app) printOutcomeJSON(out board.Outcome, pull string) error {
+	return a.PrintJSON(struct {
+		Task     string   `json:"task"`
+		Status   string   `json:"status"`
+		Failures int      `json:"failures"`
+		Freed    []string `json:"freed"`
+		OpenPull string   `json:"open_pull_request,omitzero"`
+	}{out.Task.String(), string(out.Status), out.Failures, boardtext.IDs(out.Freed), pull})
 }

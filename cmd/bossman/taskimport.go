@@ -121,7 +121,7 @@ func adopt(home *board.Project, file board.Project, s *config.Settings) map[stri
 		home.Slug, home.Name = file.Slug, file.Name
 	}
 	set := map[string]string{}
-	if !s.IsSet("policy") {
+	if !s.IsSet("policy") && file.Policy != "" {
 		home.Policy, set["policy"] = file.Policy, string(file.Policy)
 	}
 	if !s.IsSet("lease") && file.Lease > 0 {

@@ -1,14 +1,22 @@
 package main
 
 import (
+	_ "embed"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
+	"github.com/bossman-dev/bossman/internal/cli"
 	"github.com/spf13/cobra"
 )
 
-// version is set by the linker when a release is built.
-var version = ""
+// number is the version of the release that this is, or that comes next. It is written nowhere else.
+//
+//go:embed VERSION
+var number string
+
+// release and revision are set by the linker when a release is built: see internal/release.
+var release, revision string
 
 type versionJSON struct {
 	Version  string `json:"version"`
@@ -19,11 +27,12 @@ type versionJSON struct {
 }
 
 func buildVersion() versionJSON {
-	v := versionJSON{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		if v.Version == "" {
-			v.Version = info.Main.Version
-		}
+	v := versionJSON{Version: strings.TrimSpace(number), Revision: revision, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if release == "" && (!ok || info.Main.Version != "v"+v.Version) { // which go install has for a tag
+		v.Version += "-dev"
+	}
+	if ok {
 		for _, s := range info.Settings {
 			switch s.Key {
 			case "vcs.revision":
@@ -33,9 +42,6 @@ func buildVersion() versionJSON {
 			}
 		}
 	}
-	if v.Version == "" || v.Version == "(devel)" {
-		v.Version = "0.0.0-dev"
-	}
 	return v
 }
 
@@ -43,6 +49,16 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return a.showVersion() },
+	}
+}
+
+// releaseFilesCommand is for internal/release.
+func (a *app) releaseFilesCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "release-files DIR", Hidden: true, Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return cli.WriteReleaseFiles(root, args[0], buildVersion().Version)
+		},
 	}
 }
 

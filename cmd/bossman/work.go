@@ -18,11 +18,13 @@ import (
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/internal/crewcli"
+	"github.com/bossman-dev/bossman/internal/gatewaycli"
 	"github.com/bossman-dev/bossman/internal/notify"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/land"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/tools"
+	"golang.org/x/sync/errgroup"
 )
 
 // shop opens the board and the repository for bossman work.
@@ -52,9 +54,10 @@ func (a *app) shop(ctx context.Context) (*crewcli.Shop, error) {
 	p, err := o.Project(ctx, slug)
 	if err == nil && p.Land != "" {
 		if target, err = board.ParseTarget(p.Land); err == nil {
-			onto = land.NewSource(repo, target, o.accepts(dir))
+			onto = land.NewSource(o, slug, repo, target, o.accepts(dir))
 		}
 	}
+	calls := &workGateway{a, o, board.NewJournal(o, func(err error) { log.Warn("calls cannot be recorded", "err", err) })}
 	limits := crew.DefaultLimits
 	limits.Cost, limits.Day = o.settings.Budget.Task, o.settings.Budget.Day
 	return &crewcli.Shop{
@@ -63,7 +66,7 @@ func (a *app) shop(ctx context.Context) (*crewcli.Shop, error) {
 			AsCommands: agentcli.AsCommands, Self: []string{self, "minder"}, Environ: os.Environ(), Limits: limits,
 			Setup: func() ([]string, []string, bool, error) { return o.settings.SetupAt(dir) },
 			Seat: func(tree string, reviews bool) crew.Seat {
-				return o.seat(tree, repo.Common, reviews, runner, told, log)
+				return o.seat(tree, repo.Common, reviews, runner, told, calls, log)
 			},
 		},
 		Lander: func(ctx context.Context) (land.Options, string, error) {
@@ -71,7 +74,12 @@ func (a *app) shop(ctx context.Context) (*crewcli.Shop, error) {
 		},
 		Policy:    p.Policy,
 		Untrusted: trusted.InForce == nil && trusted.Proposed != nil,
-		Run:       o.Run,
+		Run: func(ctx context.Context) error {
+			g, ctx := errgroup.WithContext(ctx)
+			g.Go(func() error { return o.Run(ctx) })
+			g.Go(func() error { return calls.journal.Run(ctx) })
+			return g.Wait()
+		},
 		Close: func() {
 			runner.Close()
 			told.Wait()
@@ -93,7 +101,7 @@ func (o *openBoard) repository() (string, *git.Repo, error) {
 }
 
 // seat makes the worker of a slot.
-func (o *openBoard) seat(dir, common string, reviews bool, runner *check.Runner, told *notify.Notifier, log *slog.Logger) crew.Seat {
+func (o *openBoard) seat(dir, common string, reviews bool, runner *check.Runner, told *notify.Notifier, others *workGateway, log *slog.Logger) crew.Seat {
 	role := auth.Worker
 	if reviews {
 		role = auth.Lead
@@ -106,12 +114,13 @@ func (o *openBoard) seat(dir, common string, reviews bool, runner *check.Runner,
 	return crew.Seat{
 		Actor: caller.Actor, Where: look.Here,
 		Bind: func(ctx context.Context, h *board.Handout, begins string, store crew.Store) crew.Bound {
-			server := mcp.NewServer(
-				mcp.Implementation{Name: "bossman", Title: "Bossman", Version: buildVersion().Version},
-				&mcp.ServerOptions{Instructions: tools.Instructions(), Logger: log, Visible: tools.Visible},
-			)
 			own := *caller
 			own.Worker = h.Claim.Worker.Name
+			gw, run := others.bind(ctx, log, dir, &own, h)
+			server := mcp.NewServer(
+				mcp.Implementation{Name: "bossman", Title: "Bossman", Version: buildVersion().Version},
+				&mcp.ServerOptions{Instructions: tools.Instructions(), Logger: log, Visible: gatewaycli.Visible(gw, tools.Visible)},
+			)
 			server.Use(tools.AuthorizeAs(&own))
 			var calls atomic.Int32
 			server.Use(func(next mcp.Handler) mcp.Handler {
@@ -123,18 +132,30 @@ func (o *openBoard) seat(dir, common string, reviews bool, runner *check.Runner,
 					return next(ctx, r)
 				}
 			})
+			var watch atomic.Pointer[func(board.Question)]
+			asked := func(q board.Question) {
+				told.Asked(q)
+				if f := watch.Load(); f != nil {
+					(*f)(q)
+				}
+			}
 			t := tools.Register(server, o, &tools.Options{
-				Inspector: look, Keep: store, Reviews: reviews, Where: look.Here, CheckWait: checkTime, Quiet: true, Logger: log, Asked: told.Asked,
+				Inspector: look, Keep: store, Reviews: reviews, Where: look.Here, CheckWait: checkTime, Quiet: true, Logger: log, Asked: asked,
 			})
+			if gw != nil {
+				gw.Attach(server)
+			}
+			end := run()
 			text := t.Bind(ctx, &own, h, begins)
 			return crew.Bound{
 				Text: text, Task: crewcli.TaskFile(ctx, o, h), Settled: t.Settled, Calls: func() int { return int(calls.Load()) },
+				Watch: func(f func(board.Question)) { watch.Store(&f) },
 				Serve: func(ctx context.Context, conn io.ReadWriteCloser) {
 					if err := server.Serve(ctx, jsonrpc.Lines(conn, conn, jsonrpc.Limits{})); err != nil && ctx.Err() == nil {
 						log.Debug("an agent's connection ended", "err", err)
 					}
 				},
-				Close: func() { server.Close(); runner.Stop(dir) },
+				Close: func() { server.Close(); end(); runner.Stop(dir) },
 			}
 		},
 	}

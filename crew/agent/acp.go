@@ -28,6 +28,8 @@ type acpAgent struct {
 	meta func(project bool) map[string]any
 	// titled is set if the title of a call says what it does: the command itself.
 	titled bool
+	// shell is the name of its own tool that runs commands, if it shows the argument description to people, and does nothing with it.
+	shell string
 	// reads are files of a repository with which it runs programs, or sends its key elsewhere,
 	// before a model has read a word, or without asking. It cannot be told to leave them alone.
 	reads []string
@@ -51,7 +53,7 @@ var acpAgents = []acpAgent{
 		},
 		command: []string{"copilot", "--acp", "--allow-tool=bossman", "--allow-tool=write"},
 	},
-	{name: "claude-acp", command: []string{"claude-agent-acp"}, mode: "acceptEdits", meta: claudeMeta},
+	{name: "claude-acp", shell: claudeShell, command: []string{"claude-agent-acp"}, mode: "acceptEdits", meta: claudeMeta},
 	{name: "codex-acp", command: []string{"codex-acp"}, mode: "workspace-write", reads: []string{".codex"}},
 }
 
@@ -380,7 +382,7 @@ func (s *acpSession) notice(m rpcMessage) {
 		s.work("")
 	case u.Update == "tool_call":
 		s.flush()
-		s.work("calls " + u.Title)
+		s.work("", "calls "+u.Title)
 	case u.work():
 		if u.Cost.Currency == "USD" {
 			s.used.Cost, s.used.Priced = u.Cost.Amount, true
@@ -416,10 +418,11 @@ func (s *acpSession) usage() *Usage {
 }
 
 // work passes on a sign of work.
-func (s *acpSession) work(text string) {
+func (s *acpSession) work(text string, did ...string) {
 	s.began = true
-	s.say(text)
-	s.tell(Event{Kind: Activity, Text: text})
+	told := Event{Kind: Activity, Text: text, Did: did}
+	s.say(told.Whole())
+	s.tell(told)
 }
 
 // flush passes on the message that was being said.
@@ -440,13 +443,14 @@ func (s *acpSession) request(m rpcMessage) {
 		s.answer(m, acpCancelled)
 		return
 	}
+	p.shell = s.agent.shell
 	s.began = true
 	s.beginCall(p.Call.ID) // some announce it in no other way
 	a := &acpAsked{session: s, request: m}
 	s.turns.Lock()
 	s.asked[a] = true
 	s.turns.Unlock()
-	s.tell(Event{Kind: Asks, Permission: &Permission{Tool: p.tool(), Use: p.use(), Vague: p.vague(s.agent.titled), Answer: func(d Decision, note string) {
+	s.tell(Event{Kind: Asks, Permission: &Permission{Tool: p.tool(), Use: p.use(), Dir: p.dir(s.job.Dir), Words: p.words(), Vague: p.vague(s.agent.titled), Answer: func(d Decision, note string) {
 		if d == No {
 			s.endCall(p.Call.ID) // not all say so
 			s.turns.Lock()

@@ -22,6 +22,7 @@ func TestACP_permission(t *testing.T) {
 		agent, tool, use string
 		mode, option     string
 		refused, model   string
+		words            string
 		used             *Usage
 	}{
 		{
@@ -33,7 +34,7 @@ func TestACP_permission(t *testing.T) {
 			option: "reject", refused: "only on Fridays", model: "scripted/scripted", used: &Usage{In: 200, Out: 20},
 		},
 		{
-			agent: "claude-acp", tool: "Bash", use: "curl http://127.0.0.1:1/",
+			agent: "claude-acp", tool: "Bash", use: "curl http://127.0.0.1:1/", words: "fetch",
 			mode: "acceptEdits", option: "reject", model: "default", used: &Usage{In: 300, Out: 30, Cost: 0.0024000000000000002, Priced: true},
 		},
 		{
@@ -47,8 +48,8 @@ func TestACP_permission(t *testing.T) {
 				t.Errorf("Started = %+v, want the session and the model %q", e, tc.model)
 			}
 			p := until(t, s, Asks).Permission
-			if p.Tool != tc.tool || p.Use != tc.use {
-				t.Errorf("Asks = %q for %q, want %q for %q", p.Tool, p.Use, tc.tool, tc.use)
+			if p.Tool != tc.tool || p.Use != tc.use || p.Words != tc.words {
+				t.Errorf("Asks = %q for %q, %q; want %q for %q, %q", p.Tool, p.Use, p.Words, tc.tool, tc.use, tc.words)
 			}
 			p.Answer(No, "only on Fridays")
 			p.Answer(Once, "") // too late
@@ -201,6 +202,10 @@ func TestACP_vague(t *testing.T) {
 			updates: []string{`{"toolCallId":"c","sessionUpdate":"tool_call","title":"edit","kind":"edit","content":[{"path":"/etc/hosts","newText":"x"}]}`},
 			call:    `{"toolCallId":"c","title":"edit"}`, use: "edit\n/etc/hosts\nx",
 		},
+		{
+			call: `{"toolCallId":"c","title":"do","kind":"other","rawInput":{"command":"create_issue","description":"a secret"}}`,
+			use:  "create_issue\n" + `{"description":"a secret"}`,
+		},
 		{call: `{"toolCallId":"c","title":"edit","kind":"edit"}`, use: "edit", vague: true},
 		{call: `{"toolCallId":"c","title":"deploy","kind":"other","rawInput":{"to":"web"}}`, use: "deploy\n" + `{"to":"web"}`},
 	} {
@@ -264,7 +269,7 @@ func FuzzACP(f *testing.F) {
 		s.take(line) // the same message goes on
 		close(st.events)
 		for e := range st.events {
-			if e.Kind == Activity && len(e.Text) > maxLine+len("calls ") {
+			if e.Kind == Activity && len(e.Whole()) > maxLine+len("calls ") {
 				t.Errorf("a text of %d bytes was passed on", len(e.Text))
 			}
 			if e.Kind == Asks {

@@ -235,6 +235,8 @@ type acpPermission struct {
 		ID   string `json:"optionId"`
 		Kind string `json:"kind"`
 	} `json:"options"`
+
+	shell string // acpAgent.shell
 }
 
 // readPermission reads the parameters of session/request_permission, with what was told about calls
@@ -283,6 +285,23 @@ func (p acpPermission) command() (command string, ok bool) {
 	return command, ok
 }
 
+// acpDirs are the names of arguments that say where a command runs.
+var acpDirs = []string{"cwd", "workdir", "directory", "dir_path"}
+
+// dir is the directory in which a command would run, empty if the agent does not tell or it is the worktree.
+func (p acpPermission) dir(worktree string) (dir string) {
+	if !p.Call.does() {
+		return ""
+	}
+	input := p.Call.input()
+	for _, name := range acpDirs {
+		if json.Unmarshal(input[name], &dir) == nil && dir != "" && dir != worktree {
+			return dir
+		}
+	}
+	return ""
+}
+
 // use is what for: the command or the title, and the rest of the arguments, or what the agent shows
 // instead of them.
 func (p acpPermission) use() string {
@@ -293,7 +312,9 @@ func (p acpPermission) use() string {
 	if command, ok := p.command(); ok {
 		lines[0] = command
 		delete(input, "command")
-		delete(input, "description") // which is its own
+	}
+	if p.words() != "" {
+		delete(input, "description")
 	}
 	if len(input) > 0 {
 		if rest, err := json.Marshal(input, json.Deterministic(true)); err == nil {
@@ -301,6 +322,15 @@ func (p acpPermission) use() string {
 		}
 	}
 	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+// words are what the agent says about a command of its own shell. What other tools do with such an argument is not known.
+func (p acpPermission) words() (words string) {
+	if p.shell == "" || p.Call.Name != p.shell {
+		return ""
+	}
+	_ = json.Unmarshal(p.Call.input()["description"], &words)
+	return words
 }
 
 // shown is what the agent shows of the call: texts, and files as they would be.

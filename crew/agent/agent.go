@@ -6,7 +6,9 @@
 package agent
 
 import (
+	"fmt"
 	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/bossman-dev/bossman/proc"
@@ -59,8 +61,10 @@ type Session interface {
 // An Event is what an agent does, or how it ended.
 type Event struct {
 	Kind Kind
-	// Text is what the agent said or did last, or why it ended; it is not escaped.
+	// Text is what the agent said last, or why it ended; it is not escaped.
 	Text string
+	// Did has a text for each call of a tool that Activity tells of. It begins with a verb of ours, such as "calls", and what follows is not escaped.
+	Did []string
 	// Usage is what the session has used so far, nil if the event does not tell.
 	Usage *Usage
 	// Session and Model are what the agent calls them, with Started.
@@ -79,6 +83,14 @@ type Event struct {
 	Until time.Time
 	// Ending is how the process ended, with Ended.
 	Ending proc.Ending
+}
+
+// Whole is what the agent said and did.
+func (e Event) Whole() string {
+	if e.Text == "" {
+		return strings.Join(e.Did, "\n")
+	}
+	return strings.Join(append([]string{e.Text}, e.Did...), "\n")
 }
 
 // A Kind is the kind of an event.
@@ -127,6 +139,10 @@ const (
 type Permission struct {
 	// Tool is what it wants to use, and Use for what: a command, or the arguments in JSON.
 	Tool, Use string
+	// Dir is the directory in which it would be done, if that is not the worktree.
+	Dir string
+	// Words are what the agent says about it: nothing of them is done.
+	Words string
 	// Vague is set if the agent does not tell what exactly it would do. Nobody can allow that more
 	// than once.
 	Vague bool
@@ -134,6 +150,14 @@ type Permission struct {
 	Rules []string
 	// Answer answers it. A note is passed to the model.
 	Answer func(d Decision, note string)
+}
+
+// What names the tool for a line, with the directory if that is not the worktree.
+func (p *Permission) What() string {
+	if p.Dir == "" {
+		return p.Tool
+	}
+	return fmt.Sprintf("%s in %q", p.Tool, p.Dir)
 }
 
 // A Decision is the answer to a Permission.

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/proc"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // TestMain makes the test program a minder, or an agent that replays a conversation.
@@ -140,8 +142,8 @@ func TestClaude_permission(t *testing.T) {
 	if e := until(t, s, Started); e.Session == "" || e.Model == "" {
 		t.Errorf("Started = %+v, want the session and the model", e)
 	}
-	if e := until(t, s, Activity); e.Text != "calls Bash: curl http://127.0.0.1:1/" {
-		t.Errorf("Activity = %q, want the tool", e.Text)
+	if e := until(t, s, Activity); e.Whole() != "calls Bash: curl http://127.0.0.1:1/" || e.Text != "" {
+		t.Errorf("Activity = %q, want the tool", e.Whole())
 	}
 	e := until(t, s, Asks)
 	if e.Permission.Tool != "Bash" || e.Permission.Use != "curl http://127.0.0.1:1/" {
@@ -211,13 +213,13 @@ func TestCodex_permission(t *testing.T) {
 		t.Errorf("Started = %+v, want the thread", e)
 	}
 	e := until(t, s, Asks)
-	if e.Permission.Tool != "a command" || e.Permission.Use != "/bin/bash -lc 'touch /root/outside'\nin \"/src/web.worktrees/slot-1\"\noutside" || e.Permission.Vague {
+	if e.Permission.Tool != "a command" || e.Permission.Use != "/bin/bash -lc 'touch /root/outside'" || e.Permission.Dir != "/src/web.worktrees/slot-1" || e.Permission.Words != "outside" || e.Permission.Vague {
 		t.Errorf("Asks = %+v", e.Permission)
 	}
 	e.Permission.Answer(No, "stay inside")
 	for e.Usage == nil || e.Usage.In < 300 {
-		if e = until(t, s, Activity); strings.HasPrefix(e.Text, "runs ") {
-			t.Errorf("it %q, which was refused", e.Text)
+		if e = until(t, s, Activity); strings.HasPrefix(e.Whole(), "runs ") {
+			t.Errorf("it %q, which was refused", e.Whole())
 		}
 	}
 	if *e.Usage != (Usage{In: 300, Out: 30}) {
@@ -259,15 +261,15 @@ func TestCodex_refused(t *testing.T) {
 func TestCodex_patch(t *testing.T) {
 	s, heard := start(t, "codex/patch")
 	for _, want := range []Permission{
-		{Use: "add \"/tmp/scratch/notes.txt\"\nhello\nthe build needs it", Rules: []string{"any change of these files"}},
+		{Use: "add \"/tmp/scratch/notes.txt\"\nhello", Rules: []string{"any change of these files"}},
 		{
-			Use:   "update \"/root/.bashrc\", moved to \"/root/.profile\"\n@@ -1 +1 @@\n-a\n+b\nany change below \"/root\"\nthe build needs it",
+			Use:   "update \"/root/.bashrc\", moved to \"/root/.profile\"\n@@ -1 +1 @@\n-a\n+b\nany change below \"/root\"",
 			Rules: []string{"any change of these files", "any change below \"/root\""},
 		},
-		{Use: "the build needs it", Vague: true, Rules: []string{"any change of these files"}}, // it was never announced
+		{Vague: true, Rules: []string{"any change of these files"}}, // it was never announced
 	} {
 		p := until(t, s, Asks).Permission
-		if p.Tool != "a change of files outside its worktree" || p.Use != want.Use || p.Vague != want.Vague || !slices.Equal(p.Rules, want.Rules) {
+		if p.Tool != "a change of files outside its worktree" || p.Use != want.Use || p.Words != "the build needs it" || p.Vague != want.Vague || !slices.Equal(p.Rules, want.Rules) {
 			t.Errorf("Asks = %+v, want %+v", p, want)
 		}
 		p.Answer(Once, "")
@@ -285,14 +287,14 @@ func TestCodex_patch(t *testing.T) {
 func TestCodexCommand(t *testing.T) {
 	for params, want := range map[string]Permission{
 		`{"command":"ls","cwd":"/web"}`:                                                            {Tool: "a command", Use: "ls"},
-		`{"command":"ls","cwd":"/","reason":"look"}`:                                               {Tool: "a command", Use: "ls\nin \"/\"\nlook"},
+		`{"command":"ls","cwd":"/","reason":"look"}`:                                               {Tool: "a command", Use: "ls", Dir: "/", Words: "look"},
 		`{"command":"make","cwd":"/web","additionalPermissions":{"network":{"enabled":true}}}`:     {Tool: "a command", Use: "make\nwith " + `{"network":{"enabled":true}}`},
 		`{"command":"ls","cwd":{"path":"/"}}`:                                                      {Tool: "a command", Use: "ls", Vague: true}, // it cannot be read
-		`{"command":null,"reason":"the build needs it"}`:                                           {Tool: "a command", Use: "the build needs it", Vague: true},
+		`{"command":null,"reason":"the build needs it"}`:                                           {Tool: "a command", Words: "the build needs it", Vague: true},
 		`{"kind":"writeStdin","command":"sh","cwd":"/web"}`:                                        {Tool: "input for a program that it has started", Use: "sh", Vague: true},
 		`{"networkApprovalContext":{"host":"evil.example","protocol":"https"},"command":"curl x"}`: {Tool: "the network", Use: "https evil.example\ncurl x"},
 	} {
-		if got := codexCommand([]byte(params), "/web"); got.Tool != want.Tool || got.Use != want.Use || got.Vague != want.Vague {
+		if got := codexCommand([]byte(params), "/web"); got.Tool != want.Tool || got.Use != want.Use || got.Dir != want.Dir || got.Words != want.Words || got.Vague != want.Vague {
 			t.Errorf("%s: %+v, want %+v", params, got, want)
 		}
 	}
@@ -416,7 +418,7 @@ func TestCommand_tail(t *testing.T) {
 func TestCalls(t *testing.T) {
 	for _, c := range []struct {
 		tool  string
-		input map[string]any
+		input any
 		want  string
 	}{
 		{"Bash", map[string]any{"command": "make"}, "calls Bash: make"},
@@ -426,9 +428,15 @@ func TestCalls(t *testing.T) {
 		{"ask_question", map[string]any{"claim": "web-1/1.abc", "question": "Which?"}, "asks: Which?"},
 		{"report_progress", map[string]any{"claim": "web-1/1.abc"}, `calls report_progress: {"claim":"web-1/1.abc"}`},
 		{"mcp__other__add", map[string]any{"note": "a"}, `calls mcp__other__add: {"note":"a"}`},
-		{"get_task", nil, "calls get_task"},
+		{"get_task", map[string]any{}, "calls get_task"},
+		{"a\nb", 5, "calls a b"},
+		{"delete", map[string]any{"id": jsontext.Value("1099511627776000001")}, `calls delete: {"id":1099511627776000001}`},
 	} {
-		if got := calls(c.tool, c.input); got != c.want {
+		input, err := json.Marshal(c.input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := calls(c.tool, input); got != c.want {
 			t.Errorf("calls(%q, %v) = %q, want %q", c.tool, c.input, got, c.want)
 		}
 	}
@@ -470,7 +478,7 @@ func TestStream_calling(t *testing.T) {
 				if e.Kind == Turn {
 					s.Tell("You have not reported.")
 				}
-				called = called || e.Calling && strings.Contains(e.Text, "done")
+				called = called || e.Calling && strings.Contains(e.Whole(), "done")
 				if e.Kind == Activity && e.Text == "end" {
 					break
 				}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/rand"
 	"fmt"
-	"maps"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -12,8 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bossman-dev/bossman/internal/visible"
 	"github.com/bossman-dev/bossman/proc"
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // ClaudeOptions are how Claude Code is started.
@@ -136,8 +137,8 @@ type claudeEvent struct {
 	SessionID string `json:"session_id"`
 	Model     string `json:"model"`
 	Message   struct {
-		ID      string `json:"id"`
-		Content any    `json:"content"`
+		ID      string         `json:"id"`
+		Content jsontext.Value `json:"content"`
 		Usage   struct {
 			In         int64 `json:"input_tokens"`
 			Out        int64 `json:"output_tokens"`
@@ -154,10 +155,11 @@ type claudeEvent struct {
 	} `json:"rate_limit_info"`
 	RequestID string `json:"request_id"`
 	Request   struct {
-		Subtype     string         `json:"subtype"`
-		Tool        string         `json:"tool_name"`
-		Input       map[string]any `json:"input"`
-		Suggestions []any          `json:"permission_suggestions"`
+		Subtype string `json:"subtype"`
+		Tool    string `json:"tool_name"`
+		// Input is handed back as it came, and so are the suggestions, but for where they hold.
+		Input       jsontext.Value   `json:"input"`
+		Suggestions []jsontext.Value `json:"permission_suggestions"`
 	} `json:"request"`
 	IsError bool   `json:"is_error"`
 	Result  string `json:"result"`
@@ -186,10 +188,12 @@ func (s *claudeSession) take(e claudeEvent) {
 			s.events <- Event{Kind: Waits, Until: time.Now().Add(time.Duration(e.Delay) * time.Millisecond)}
 		}
 	case "assistant", "user":
-		text := said(e.Message.Content)
-		s.say(text)
-		s.follow(e.Message.Content)
-		s.tell(Event{Kind: Activity, Text: text, Usage: s.count(e)})
+		parts := claudeParts(e.Message.Content)
+		told := said(parts)
+		told.Usage = s.count(e)
+		s.say(told.Whole())
+		s.follow(parts)
+		s.tell(told)
 	case "rate_limit_event":
 		if e.Limit.Status == "rejected" {
 			s.until = time.Unix(e.Limit.ResetsAt, 0)
@@ -203,19 +207,39 @@ func (s *claudeSession) take(e claudeEvent) {
 	}
 }
 
+// A claudePart is a part of the content of a message.
+type claudePart struct {
+	Type  string         `json:"type"`
+	Text  string         `json:"text"`
+	ID    string         `json:"id"`
+	Name  string         `json:"name"`
+	Input jsontext.Value `json:"input"`
+	Call  string         `json:"tool_use_id"`
+}
+
+// claudeParts are the parts of a content that can be read; a plain text has none.
+func claudeParts(content jsontext.Value) (parts []claudePart) {
+	var list []jsontext.Value
+	if json.Unmarshal(content, &list) != nil {
+		return nil
+	}
+	for _, v := range list {
+		var p claudePart
+		if json.Unmarshal(v, &p) == nil {
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
+
 // follow notes which calls a message begins, and which it has the results of.
-func (s *claudeSession) follow(content any) {
-	list, _ := content.([]any)
-	for _, c := range list {
-		part, _ := c.(map[string]any)
-		switch part["type"] {
-		case "tool_use":
-			if id, _ := part["id"].(string); id != "" {
-				s.beginCall(id)
-			}
-		case "tool_result":
-			id, _ := part["tool_use_id"].(string)
-			s.endCall(id)
+func (s *claudeSession) follow(parts []claudePart) {
+	for _, p := range parts {
+		switch {
+		case p.Type == "tool_use" && p.ID != "":
+			s.beginCall(p.ID)
+		case p.Type == "tool_result":
+			s.endCall(p.Call)
 		}
 	}
 }
@@ -233,15 +257,28 @@ func (s *claudeSession) count(e claudeEvent) *Usage {
 	return new(s.used)
 }
 
+// claudeShell is the tool of Claude Code itself that runs commands. It shows its argument description to people, and does nothing with it. What
+// other tools do with theirs is not known.
+const claudeShell = "Bash"
+
 // permission is what a request asks for. What is allowed for the task is what Claude Code
 // suggests to allow from then on.
 func (s *claudeSession) permission(e claudeEvent) *Permission {
 	p := &Permission{Tool: e.Request.Tool, Rules: claudeRules(e.Request.Suggestions)}
-	input := maps.Clone(e.Request.Input)
-	if command, ok := input["command"].(string); ok {
+	if len(e.Request.Input) == 0 {
+		e.Request.Input = jsontext.Value("{}")
+	}
+	input, ok := members(e.Request.Input)
+	if !ok {
+		p.Use = string(e.Request.Input)
+	}
+	if command, ok := text(input["command"]); ok {
 		p.Use = command
 		delete(input, "command")
-		delete(input, "description") // which is its own
+	}
+	if words, ok := text(input["description"]); ok && p.Tool == claudeShell {
+		p.Words = words
+		delete(input, "description")
 	}
 	if len(input) > 0 {
 		if text, err := json.Marshal(input, json.Deterministic(true)); err == nil {
@@ -254,12 +291,14 @@ func (s *claudeSession) permission(e claudeEvent) *Permission {
 		case No:
 			answer = map[string]any{"behavior": "deny", "message": note}
 		case ForTask:
-			for _, r := range e.Request.Suggestions {
-				if rule, ok := r.(map[string]any); ok {
-					rule["destination"] = "session"
+			rules := []any{}
+			for _, v := range e.Request.Suggestions {
+				if rule, ok := members(v); ok {
+					rule["destination"] = jsontext.Value(`"session"`)
+					rules = append(rules, rule)
 				}
 			}
-			answer["updatedPermissions"] = e.Request.Suggestions
+			answer["updatedPermissions"] = rules
 		}
 		s.send(map[string]any{"type": "control_response", "response": map[string]any{"subtype": "success", "request_id": e.RequestID, "response": answer}})
 	}
@@ -267,25 +306,41 @@ func (s *claudeSession) permission(e claudeEvent) *Permission {
 }
 
 // claudeRules are the rules that Claude Code suggests, as its settings have them: Bash(git push:*).
-func claudeRules(suggestions []any) (rules []string) {
+func claudeRules(suggestions []jsontext.Value) (rules []string) {
 	for _, s := range suggestions {
-		m, _ := s.(map[string]any)
-		list, ok := m["rules"].([]any)
-		if !ok { // a mode, a directory
-			if text, err := json.Marshal(s, json.Deterministic(true)); err == nil {
+		var list []struct {
+			Tool    string `json:"toolName"`
+			Content string `json:"ruleContent"`
+		}
+		m, ok := members(s)
+		if !ok || json.Unmarshal(m["rules"], &list) != nil { // a mode, a directory
+			var all any = s
+			if ok {
+				all = m
+			}
+			if text, err := json.Marshal(all, json.Deterministic(true)); err == nil {
 				rules = append(rules, string(text))
 			}
+			continue
 		}
 		for _, r := range list {
-			rule, _ := r.(map[string]any)
-			tool, _ := rule["toolName"].(string)
-			if content, _ := rule["ruleContent"].(string); content != "" {
-				tool += "(" + content + ")"
+			if r.Content != "" {
+				r.Tool += "(" + r.Content + ")"
 			}
-			rules = append(rules, tool)
+			rules = append(rules, r.Tool)
 		}
 	}
 	return rules
+}
+
+// members are those of an object, each as it came.
+func members(v jsontext.Value) (m map[string]jsontext.Value, ok bool) {
+	return m, v.Kind() == '{' && json.Unmarshal(v, &m) == nil
+}
+
+// text is the text that a value is.
+func text(v jsontext.Value) (s string, ok bool) {
+	return s, v.Kind() == '"' && json.Unmarshal(v, &s) == nil
 }
 
 // turn is the event for the end of a turn.
@@ -316,23 +371,19 @@ func (s *claudeSession) turn(e claudeEvent) Event {
 }
 
 // said is what a message says: its texts, and the tools that it calls.
-func said(content any) string {
-	var all []string
-	list, _ := content.([]any)
-	for _, c := range list {
-		part, _ := c.(map[string]any)
-		switch part["type"] {
-		case "text":
-			if s, _ := part["text"].(string); s != "" {
-				all = append(all, s)
-			}
-		case "tool_use":
-			name, _ := part["name"].(string)
-			input, _ := part["input"].(map[string]any)
-			all = append(all, calls(name, input))
+func said(parts []claudePart) Event {
+	e := Event{Kind: Activity}
+	var texts []string
+	for _, p := range parts {
+		switch {
+		case p.Type == "text" && p.Text != "":
+			texts = append(texts, p.Text)
+		case p.Type == "tool_use":
+			e.Did = append(e.Did, calls(p.Name, p.Input))
 		}
 	}
-	return strings.Join(all, "\n")
+	e.Text = strings.Join(texts, "\n")
+	return e
 }
 
 // reports are the tools of the board that agents call to tell something, with what that is called
@@ -344,15 +395,16 @@ var reports = map[string][2]string{
 
 // calls says which tool is called, and for what: a command, a file, what the board is told, or its
 // arguments in JSON.
-func calls(tool string, input map[string]any) string {
-	tool = strings.TrimPrefix(tool, "mcp__bossman__") // as Claude Code names the tools of the board
+func calls(tool string, arguments jsontext.Value) string {
+	input, _ := members(arguments)
+	tool = visible.Line(strings.TrimPrefix(tool, "mcp__bossman__")) // as Claude Code names the tools of the board
 	if r, ok := reports[tool]; ok {
-		if s, _ := input[r[1]].(string); s != "" {
+		if s, _ := text(input[r[1]]); s != "" {
 			return r[0] + ": " + s
 		}
 	}
 	for _, name := range []string{"command", "file_path", "path", "pattern"} {
-		if s, _ := input[name].(string); s != "" {
+		if s, _ := text(input[name]); s != "" {
 			return "calls " + tool + ": " + s
 		}
 	}

@@ -189,7 +189,7 @@ func (s *codexSession) notice(m rpcMessage) {
 			Tool    string `json:"tool"`
 
 			Actions   []codexAction  `json:"commandActions"`
-			Arguments map[string]any `json:"arguments"`
+			Arguments jsontext.Value `json:"arguments"`
 			Changes   []codexChange  `json:"changes"`
 		} `json:"item"`
 		ItemID  string        `json:"itemId"`
@@ -226,6 +226,7 @@ func (s *codexSession) notice(m rpcMessage) {
 		s.announce(p.ItemID, p.Changes, unread)
 	case "item/started", "item/completed":
 		s.announce(p.Item.ID, p.Item.Changes, unread || m.Method == "item/completed")
+		var did []string
 		text, call := p.Item.Text, p.Item.Command != "" || p.Item.Tool != "" // the model's own items are no calls
 		switch {
 		case p.Item.Type == "userMessage":
@@ -233,17 +234,18 @@ func (s *codexSession) notice(m rpcMessage) {
 		case call && m.Method == "item/completed": // it was told when it began; people may have refused it since
 			text = ""
 		case p.Item.Command != "":
-			text = "runs " + withoutShell(p.Item.Command, p.Item.Actions)
+			text, did = "", []string{"runs " + withoutShell(p.Item.Command, p.Item.Actions)}
 		case p.Item.Tool != "":
-			text = calls(p.Item.Tool, p.Item.Arguments)
+			text, did = "", []string{calls(p.Item.Tool, p.Item.Arguments)}
 		}
 		if m.Method == "item/completed" {
 			s.endCall(p.Item.ID)
 		} else if call {
 			s.beginCall(p.Item.ID)
 		}
-		s.say(text)
-		s.tell(Event{Kind: Activity, Text: text})
+		told := Event{Kind: Activity, Text: text, Did: did}
+		s.say(told.Whole())
+		s.tell(told)
 	case "thread/tokenUsage/updated":
 		total := p.Usage.Total
 		s.tell(Event{Kind: Activity, Usage: &Usage{In: total.In, Cached: total.Cached, Out: total.Out}})

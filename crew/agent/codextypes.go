@@ -26,8 +26,8 @@ func codexCommand(params jsontext.Value, dir string) *Permission {
 	err := json.Unmarshal(params, &p)
 	ask := &Permission{Tool: acpTools["execute"], Vague: p.Command == "" || err != nil}
 	lines := []string{p.Command}
-	if p.Dir != "" && p.Dir != dir {
-		lines = append(lines, fmt.Sprintf("in %q", p.Dir))
+	if p.Dir != dir {
+		ask.Dir = p.Dir
 	}
 	if !isEmpty(p.More) {
 		lines = append(lines, "with "+string(p.More))
@@ -39,7 +39,7 @@ func codexCommand(params jsontext.Value, dir string) *Permission {
 	case p.Kind == "writeStdin":
 		ask.Tool, ask.Vague = "input for a program that it has started", true
 	}
-	ask.Use = joined(append(lines, p.Reason))
+	ask.Use, ask.Words = joined(lines), p.Reason
 	return ask
 }
 
@@ -75,7 +75,7 @@ func codexPatch(params jsontext.Value, changes []codexChange) *Permission {
 		ask.Rules = append(ask.Rules, all)
 		lines = append(lines, all)
 	}
-	ask.Use = joined(append(lines, p.Reason))
+	ask.Use, ask.Words = joined(lines), p.Reason
 	return ask
 }
 

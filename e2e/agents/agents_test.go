@@ -49,6 +49,7 @@ func TestAgents(t *testing.T) {
 
 	t.Run("claude list", b.claudeList)
 	t.Run("claude call", b.claudeCall)
+	t.Run("claude types", b.claudeTypes)
 	t.Run("codex", b.codex)
 	t.Run("gemini", b.gemini)
 	t.Run("opencode", b.opencode)
@@ -56,6 +57,7 @@ func TestAgents(t *testing.T) {
 	t.Run("sdk v1", b.sdk1)
 	t.Run("sdk v2", b.sdk2)
 	t.Run("http", b.http)
+	t.Run("install", b.install)
 	t.Run("board", b.board)
 	t.Run("team", b.team)
 	t.Run("crew", b.crew)

@@ -70,12 +70,26 @@ func TestInspector_strict(t *testing.T) {
 			t.Run(server[strings.LastIndex(server, "/")+1:]+"/"+era.name, func(t *testing.T) {
 				t.Parallel()
 				out, _ := inspector(t, pipe(server), era.name, "--method", "tools/list", "--strict")
-				var got struct{ SchemaFindings json.RawMessage }
+				var got struct {
+					SchemaFindings []struct {
+						ToolName string
+						Findings []struct{ Rule, Schema, Path, Issue string }
+					}
+				}
 				if err := json.Unmarshal([]byte(out.Stdout), &got); err != nil {
 					t.Fatalf("stdout is not JSON: %v", err)
 				}
-				if out.Code != 0 || got.SchemaFindings != nil {
-					t.Errorf("exit code %d, findings %s, want 0 and none", out.Code, got.SchemaFindings)
+				if out.Code != 0 {
+					t.Errorf("exit code %d, want 0", out.Code)
+				}
+				for _, tool := range got.SchemaFindings {
+					for _, f := range tool.Findings {
+						// Its fields of type any can be anything.
+						if tool.ToolName == "test_types" && f.Rule == "untyped-schema" {
+							continue
+						}
+						t.Errorf("%s, %s, %s: %s", tool.ToolName, f.Schema, f.Path, f.Issue)
+					}
 				}
 			})
 		}
@@ -111,6 +125,22 @@ func inspectFeatures(t *testing.T, server server) {
 					t.Errorf("contents = %v, want %s", got.Contents, want)
 				}
 				spoke(t, rec, era.revision, "resources/read")
+			})
+			t.Run("every type", func(t *testing.T) {
+				t.Parallel()
+				got, rec := inspect[struct {
+					IsError           bool
+					StructuredContent struct {
+						Style string
+						Steps int
+						Tree  []struct{ Text string }
+					}
+				}](t, server, era.name, "--method", "tools/call", "--tool-name", "test_types",
+					"--tool-arg", "text=abc", "maybe=null", "steps=7", `tree=[{"text":"leaf","maybe":1}]`)
+				if v := got.StructuredContent; got.IsError || v.Style != "ink" || v.Steps != 7 || len(v.Tree) != 1 || v.Tree[0].Text != "leaf" {
+					t.Errorf("test_types = %+v", got)
+				}
+				spoke(t, rec, era.revision, "tools/call")
 			})
 			t.Run("unknown resource", func(t *testing.T) {
 				t.Parallel()

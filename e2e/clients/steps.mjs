@@ -71,6 +71,18 @@ export async function features(s) {
   out.toolError = { isError: failed.isError, text: textOf(failed) };
   out.unknownTool = await codeOf(call('no_such_tool', {}));
 
+  // Types of every kind: the SDKs check results against the tool's schema.
+  const every = {
+    text: 'abc', mail: 'ada@example.com', steps: 7.0, small: -3, count: 5, maybe: null, pair: [1, 2], map: { a: 1 }, ports: { 80: 'http' },
+    when: '2026-07-28T01:02:03Z', wait: 1000, addr: '::1', big: 12345678901, number: 1.5, data: 'aGk=', quoted: '12',
+    any: { a: [null] }, raw: [1], inner: { x: 1 },
+  };
+  out.types = (await call('test_types', { ...every, tree: [{ text: 'leaf', maybe: 1 }] })).structuredContent;
+  out.any = textOf(await call('test_any', { a: 1 }));
+  out.list = textOf(await call('test_list', {}));
+  const output = await call('test_output', {});
+  out.output = [output.structuredContent, output.content.map(binary), output._meta?.['com.example/k']];
+
   // SDK v2 drops a progress notification that arrives in one read with the
   // answer, so the last is left out here; the Go test finds it in the record.
   const progress = [];

@@ -32,7 +32,7 @@ type door interface {
 func connect(url string, key auth.Secret) func(context.Context) (*mcp.Client, error) {
 	return func(ctx context.Context) (*mcp.Client, error) {
 		header := http.Header{"Authorization": {"Bearer " + key.Reveal()}}
-		return streamable.Connect(ctx, url, &streamable.ClientOptions{Header: header}, &mcp.ClientOptions{Revision: mcp.Newest})
+		return streamable.Connect(ctx, url, &streamable.ClientOptions{Header: header}, &mcp.ClientOptions{Revision: mcp.LatestRevision})
 	}
 }
 

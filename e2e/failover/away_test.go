@@ -57,7 +57,7 @@ func TestAway(t *testing.T) {
 			"a key for every project": ask(t, r, every, ""), "a new key": ask(t, r, fresh, ""),
 		} {
 			told := a.status == http.StatusOK && strings.Contains(a.body, "The board cannot be reached") && !strings.Contains(a.body, "user=")
-			later := a.status == http.StatusServiceUnavailable && a.retryAfter != "" && a.closed
+			later := a.status == http.StatusServiceUnavailable && a.retryAfter != "" && a.closed && (strings.Contains(a.body, "the database is away") || strings.Contains(a.body, "sessions cannot be read"))
 			if name == "a known key" && later && closed == 0 {
 				closed = time.Since(gone)
 			}
@@ -102,6 +102,10 @@ func TestAway(t *testing.T) {
 	}
 	if a := ask(t, r, used, session); a.status != http.StatusOK || !strings.Contains(a.body, "web-1") {
 		t.Errorf("the session after the database came back: %+v", a)
+	}
+	eventually(t, "logged: the database is back", func() bool { return r.wrote("the database is back") > 0 })
+	if away, back, warned := r.wrote(`"level":"ERROR","msg":"the database is away"`), r.wrote(`"level":"INFO","msg":"the database is back"`), r.wrote(`"level":"WARN"`); away != 1 || back != 1 || warned != 0 {
+		t.Errorf("the log says %d times that the database is away, %d times that it is back, and has %d warnings:\n%s", away, back, warned, r.said())
 	}
 	const bridged = 10 * time.Second // a laptop gives up after 15
 	if err := <-created; err != nil && back.Sub(start) < bridged {

@@ -99,11 +99,26 @@ var projects = append(append([]hostile{
 	projectFile("link", "link-outside"), projectFile("node", "device"),
 	{"mcp-json-device", func(p *place) {
 		p.clone()
-		p.more = []string{"client tools --from all"}
+		p.more = []string{"client tools --from all", "install claude --scope project", "install vscode --scope project", "install cursor --scope project", "install opencode --scope project"}
 		p.put("link-to-device", filepath.Join(p.dir, ".mcp.json"))
 		p.put("pipe", filepath.Join(p.dir, ".vscode", "mcp.json"))
 		p.put("huge", filepath.Join(p.dir, ".cursor", "mcp.json"))
 		p.put("link-outside", filepath.Join(p.dir, "opencode.json"))
+	}},
+	{"install-links", func(p *place) {
+		p.clone()
+		p.more = []string{
+			"install claude --scope project", "install codex --scope project", "install gemini --scope project", "install zed --scope project",
+			"install crush --scope project --agents-md", "install crush --scope project --agents-md --uninstall", "install zed --scope project --uninstall", "init --yes",
+		}
+		p.put("link-outside", filepath.Join(p.dir, "AGENTS.md"))
+		p.must(os.Symlink(p.outside(), filepath.Join(p.dir, ".claude")))
+		p.must(os.Symlink(p.git("hooks"), filepath.Join(p.dir, ".codex")))
+		p.must(os.Symlink(filepath.Join(p.outside(), "created"), filepath.Join(p.dir, ".gemini")))
+		p.write(filepath.Join(p.dir, ".zed", "settings.json"), `{"context_servers": {"x": {"command": "`+p.canary()+`"}}}`)
+		p.put("link-outside", filepath.Join(p.dir, ".zed", "settings.json.before-bossman"))
+		p.put("link-to-device", filepath.Join(p.dir, "Makefile"))
+		p.put("pipe", filepath.Join(p.dir, "package.json"))
 	}},
 	{"plan-device", func(p *place) {
 		p.clone()

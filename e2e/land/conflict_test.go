@@ -28,7 +28,27 @@ func TestConflicts(t *testing.T) {
 	// All begin from the same commit: nothing lands until all are reported.
 	y.run(append([]string{"work", "-n", "5", "--until-empty"}, y.agent(conflictAgent)...)...)
 	said := y.run(append([]string{"work", "-n", "5", "--land", "--until-empty"}, y.agent(conflictAgent)...)...)
-	b := y.board()
+	y.reworked(said)
+}
+
+// The same if they are reported from the newest to the oldest while others land: a task that has resolved its conflict
+// lands before older ones that have waited for it.
+func TestConflicts_newestFirst(t *testing.T) {
+	y := newYard(t, map[string]string{"list": "numbers:\n", ".bossman/config.toml": "project = \"web\"\n[check]\ncommand = [\"sh\", \"-c\", \"! grep -q '<<<<' list\"]\n"})
+	y.plan([]string{"add 1", "add 2", "add 3", "add 4", "add 5"})
+	y.run("project", "set", "--land", "main")
+	y.reworked(y.run(append([]string{"work", "-n", "5", "--land", "--until-empty"}, y.agent(`
+case $BOSSMAN_CLAIM in
+*/1.*) n=${BOSSMAN_TASK#web-}; sed -i "1s/\$/ $n/" list; git commit -qam "add $n"; sleep $((6 - n)); exec bossman done --summary "added $n" ;;
+esac
+sleep 4
+`+conflictAgent)...)...))
+}
+
+// reworked checks that five tasks have landed with four reworks at most. said is what the run has said.
+func (y *yard) reworked(said string) {
+	y.Helper()
+	t, b := y.T, y.board()
 	reworks := 0
 	for _, d := range y.tasks(b, 5) {
 		if d.Task.Status != board.Done || d.Task.Failures > 0 || len(d.Questions) > 0 {

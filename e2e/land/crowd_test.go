@@ -20,7 +20,7 @@ if grep -q left src/f001.txt && grep -q right src/f002.txt; then echo "the two e
 [ "$1" = edits ] && exit 0
 sleep 0.2
 case $PWD in
-*.worktrees/land)
+*.worktrees/bossman-land)
 	if [ -e broken ]; then echo "the target is broken" >&2; exit 1; fi
 	for f in flaky/*; do
 		if [ -e "$f" ] && mkdir "$2/seen-$(basename "$f")" 2>/dev/null; then echo "flaky" >&2; exit 1; fi
@@ -71,8 +71,12 @@ func crowd(t *testing.T, n, slots, batch int) {
 		"check.sh":             crowdCheck,
 		".bossman/config.toml": fmt.Sprintf("project = \"web\"\n[check]\ncommand = [\"sh\", \"check.sh\", \"all\", %q]\n[land]\nbatch = %d\n", state, batch),
 	}
+	var lines strings.Builder // each its own: git cannot tell where equal ones were changed
+	for i := range 4 * (n/files + 2) {
+		fmt.Fprintf(&lines, "line %d\n", i)
+	}
 	for i := range files {
-		tree[fmt.Sprintf("src/f%03d.txt", i)] = strings.Repeat("line\n", 4*(n/files+2))
+		tree[fmt.Sprintf("src/f%03d.txt", i)] = lines.String()
 	}
 	y := newYard(t, tree)
 	agent := y.agent(strings.ReplaceAll(crowdAgent, "FILES", fmt.Sprint(files)))
@@ -130,9 +134,13 @@ func crowd(t *testing.T, n, slots, batch int) {
 // stopped for it.
 func (y *yard) breaks(b *board.Board, after int) {
 	await := func(what string, is func() bool) bool {
-		for end := time.Now().Add(5 * time.Minute); !is(); time.Sleep(50 * time.Millisecond) { // it polls a board of other processes
+		n, end := landed(y, b), time.Now().Add(patience)
+		for ; !is(); time.Sleep(50 * time.Millisecond) { // it polls a board of other processes
+			if now := landed(y, b); now > n {
+				n, end = now, time.Now().Add(patience)
+			}
 			if time.Now().After(end) || y.Context().Err() != nil {
-				y.Errorf("%s was not seen", what)
+				y.Errorf("%s was not seen, and nothing has landed for %v", what, patience)
 				return false
 			}
 		}

@@ -22,10 +22,11 @@ func TestBossmanClient(t *testing.T) {
 	bossman := programs.Path(harness.Bossman)
 	home, saved := t.TempDir(), t.TempDir()
 	npx := []string{"--", "npx", "--offline", "-y", "@modelcontextprotocol/server-everything"}
+	dir := harness.Dir("servers") // where npx finds the pinned package
 	run := func(code int, args ...string) (stdout, stderr string) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), bossman, append([]string{"client"}, args...)...)
-		cmd.Dir, cmd.WaitDelay = harness.Dir("servers"), 10*time.Second // where npx finds the pinned package
+		cmd.Dir, cmd.WaitDelay = dir, 10*time.Second
 		cmd.Env = append([]string{"HOME=" + home}, command().Env...)
 		var out, errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errs
@@ -70,6 +71,9 @@ func TestBossmanClient(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, ".claude.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	_, errs = run(8, "call", "--from", "claude", "every", "echo", "message=hello")
+	says("a program of the project", errs, "there is no such program")
+	dir = home // it is a project's program no longer
 	out, _ = run(0, "call", "--from", "claude", "every", "echo", "message=hello")
 	says("echo", out, "Echo: hello")
 }

@@ -41,15 +41,13 @@ func TestMain(m *testing.M) {
 // parent starts a server, says in which process group, and waits to be killed.
 func parent(argv []string) {
 	c := command(argv...)
-	child, err := c.Start()
-	if err == nil {
-		_, err = mcp.Connect(context.Background(), child, nil)
-	}
-	if err != nil {
+	group := 0
+	c.OnStart = func(p *os.Process) { group = p.Pid }
+	if _, err := c.Connect(context.Background(), nil); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	fmt.Println(child.PID())
+	fmt.Println(group)
 	select {}
 }
 
@@ -68,7 +66,6 @@ func command(argv ...string) *mcp.Command {
 func options() *mcp.ClientOptions {
 	return &mcp.ClientOptions{
 		Logger: slog.New(slog.DiscardHandler),
-		Eras:   &mcp.Eras{},
 		Elicit: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "accept", Content: []byte(`{"name":"Ada"}`)}, nil
 		},
@@ -113,7 +110,7 @@ func listen(t *testing.T, says string, argv ...string) string {
 	t.Helper()
 	c := command(argv...)
 	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
-	cmd.Env = append(mcp.Environment(), c.Env...)
+	cmd.Env = append(mcp.DefaultEnv(), c.Env...)
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +176,7 @@ func everything(t *testing.T, c *mcp.Client) {
 	}
 	steps := 0
 	long := map[string]any{"duration": 1, "steps": 4}
-	if _, err := c.Call(t.Context(), "trigger-long-running-operation", long, &mcp.CallOptions{Progress: func(mcp.ProgressParams) { steps++ }}); err != nil || steps < 3 {
+	if _, err := c.Call(t.Context(), "trigger-long-running-operation", long, &mcp.CallOptions{Progress: func(context.Context, mcp.Progress) { steps++ }}); err != nil || steps < 3 {
 		t.Errorf("a long call: %v after %d steps", err, steps)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -197,14 +194,14 @@ func everything(t *testing.T, c *mcp.Client) {
 		t.Errorf("roots: %q", got)
 	}
 	for _, uri := range []string{"demo://resource/dynamic/text/1", "demo://resource/dynamic/blob/1"} {
-		if got, err := c.Read(t.Context(), uri); err != nil || len(got) != 1 || got[0].Text == "" && len(got[0].Blob) == 0 {
+		if got, err := c.Read(t.Context(), uri, nil); err != nil || len(got.Contents) != 1 || got.Text() == "" && len(got.Contents[0].Blob) == 0 {
 			t.Errorf("Read(%s) = %v, %v", uri, got, err)
 		}
 	}
-	if got, err := c.Prompt(t.Context(), "args-prompt", map[string]string{"city": "Paris"}); err != nil || len(got.Messages) == 0 || !strings.Contains(got.Messages[0].Content.Text, "Paris") {
+	if got, err := c.Prompt(t.Context(), "args-prompt", map[string]string{"city": "Paris"}, nil); err != nil || len(got.Messages) == 0 || !strings.Contains(got.Messages[0].Content.Text, "Paris") {
 		t.Errorf("Prompt = %v, %v", got, err)
 	}
-	done, err := c.Complete(t.Context(), mcp.CompleteRef{Type: "ref/prompt", Name: "completable-prompt"}, "department", "E")
+	done, err := c.Complete(t.Context(), &mcp.CompleteParams{Ref: mcp.CompleteRef{Type: "ref/prompt", Name: "completable-prompt"}, Argument: mcp.CompleteArgument{Name: "department", Value: "E"}}, nil)
 	if err != nil || !slices.Contains(done.Values, "Engineering") {
 		t.Errorf("Complete = %v, %v", done, err)
 	}
@@ -258,7 +255,7 @@ func TestMemory(t *testing.T) {
 // A server of the newest revision, on both transports.
 func TestModern(t *testing.T) {
 	check := func(t *testing.T, c *mcp.Client) {
-		if c.Revision() != mcp.Newest {
+		if c.Revision() != mcp.LatestRevision {
 			t.Errorf("speaks %s, want the newest", c.Revision())
 		}
 		if got := call(t, c, "add", map[string]any{"a": 2, "b": 3}); got != "5" {
@@ -268,7 +265,7 @@ func TestModern(t *testing.T) {
 			t.Errorf("greet = %q", got)
 		}
 		steps := 0
-		if _, err := c.Call(t.Context(), "slow", map[string]any{"seconds": 0.5}, &mcp.CallOptions{Progress: func(mcp.ProgressParams) { steps++ }}); err != nil || steps != 5 {
+		if _, err := c.Call(t.Context(), "slow", map[string]any{"seconds": 0.5}, &mcp.CallOptions{Progress: func(context.Context, mcp.Progress) { steps++ }}); err != nil || steps != 5 {
 			t.Errorf("slow: %v after %d steps, want 5", err, steps)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -276,18 +273,18 @@ func TestModern(t *testing.T) {
 		if _, err := c.Call(ctx, "slow", map[string]any{"seconds": 60}, nil); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a call given up = %v", err)
 		}
-		if got, err := c.Read(t.Context(), "note://1"); err != nil || got[0].Text != "a note" {
+		if got, err := c.Read(t.Context(), "note://1", nil); err != nil || got.Text() != "a note" {
 			t.Errorf("Read = %v, %v", got, err)
 		}
-		if _, err := c.Read(t.Context(), "note://2"); !errors.Is(err, mcp.ErrNotFound) {
+		if _, err := c.Read(t.Context(), "note://2", nil); !errors.Is(err, mcp.ErrNotFound) {
 			t.Errorf("Read of nothing = %v, want ErrNotFound", err)
 		}
-		if got, err := c.Prompt(t.Context(), "hello", map[string]string{"who": "Ada"}); err != nil || got.Messages[0].Content.Text != "Hello, Ada" {
+		if got, err := c.Prompt(t.Context(), "hello", map[string]string{"who": "Ada"}, nil); err != nil || got.Messages[0].Content.Text != "Hello, Ada" {
 			t.Errorf("Prompt = %v, %v", got, err)
 		}
 		ctx, cancel = context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		for e, err := range c.Listen(ctx, mcp.Filter{Tools: true}) {
+		for e, err := range c.Listen(ctx, mcp.EventFilter{Tools: true}) {
 			if err != nil || e.Kind != mcp.EventTools {
 				t.Errorf("Listen = %v, %v", e, err)
 			}
@@ -315,21 +312,20 @@ func inServers(argv ...string) *mcp.Command {
 }
 
 func TestNpx_closeLeavesNothing(t *testing.T) {
-	child, err := inServers(npx...).Start()
+	group := 0
+	command := inServers(npx...)
+	command.OnStart = func(p *os.Process) { group = p.Pid }
+	c, err := command.Connect(t.Context(), options())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := mcp.Connect(t.Context(), child, options())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := len(alive(child.PID())); n < 2 {
+	if n := len(alive(group)); n < 2 {
 		t.Errorf("only %d processes in the group: this shows nothing", n)
 	}
 	if err := c.Close(); err != nil {
 		t.Errorf("Close = %v", err)
 	}
-	if left := alive(child.PID()); len(left) > 0 {
+	if left := alive(group); len(left) > 0 {
 		t.Errorf("still there: %v", left)
 	}
 }

@@ -75,7 +75,7 @@ func TestDrain(t *testing.T) {
 	}
 	// A question that blocks its task, and that nobody answers while the replica ends.
 	asksKey := team.Key(t, "--role", "worker", "--owner", "ada")
-	asks := connect(t, leaving.MCP(), asksKey, &mcp.ClientOptions{Revision: mcp.Newest})
+	asks := connect(t, leaving.MCP(), asksKey, &mcp.ClientOptions{Revision: mcp.LatestRevision})
 	held := call(t, asks, "get_next_task", nil).facts.Claim
 	question := args{"claim": held.Claim, "question": "Which colour?", "wait_seconds": 30}
 	waiting.Go(func() {
@@ -86,7 +86,7 @@ func TestDrain(t *testing.T) {
 		says(t, got.text, "You still hold "+held.Task, "repeat the call to keep waiting for")
 	})
 
-	raw := &wire{key: quiet, revision: mcp.Newest}
+	raw := &wire{key: quiet, revision: mcp.LatestRevision}
 	listening := raw.listen(t, leaving)
 	until(t, "all wait", func() bool { return team.Calls() >= int64(len(revisions)) })
 

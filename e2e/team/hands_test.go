@@ -139,7 +139,7 @@ func newLaptop(t *testing.T, team *teamserver.Team, key string, w *worker) *mach
 	b := remote.New(func(ctx context.Context) (*mcp.Client, error) {
 		return streamable.Connect(ctx, team.MCP(),
 			&streamable.ClientOptions{Header: http.Header{"Authorization": {"Bearer " + key}}, Transport: transport},
-			&mcp.ClientOptions{Revision: mcp.Newest})
+			&mcp.ClientOptions{Revision: mcp.LatestRevision})
 	})
 	t.Cleanup(func() { _ = b.Close() })
 	me, err := b.Whoami(t.Context())

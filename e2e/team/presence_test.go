@@ -2,6 +2,7 @@ package team
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -30,7 +31,7 @@ func TestPresence(t *testing.T) {
 	laptop := team.Laptop(t, team.Key(t, "--role", "lead", "--person", "bob"), teamserver.Project)
 	laptop.Run(t, "task", "add", "Think")
 	thinker := pipe(t, laptop)
-	rival := connect(t, team.MCP(), team.Key(t, "--role", "worker", "--owner", "ada"), &mcp.ClientOptions{Revision: mcp.Newest})
+	rival := connect(t, team.MCP(), team.Key(t, "--role", "worker", "--owner", "ada"), &mcp.ClientOptions{Revision: mcp.LatestRevision})
 
 	given := call(t, thinker.c, "get_next_task", nil).facts.Claim
 	if given.Task != "web-1" {
@@ -86,16 +87,18 @@ type piped struct {
 func pipe(t *testing.T, l *teamserver.Laptop) *piped {
 	t.Helper()
 	env := harness.Command(t.Context(), l.Home, bossman).Env
-	child, err := (&mcp.Command{Args: []string{bossman, "mcp"}, Dir: l.Dir, Env: slices.Clone(env)}).Start()
-	if err != nil {
-		t.Fatal(err)
+	p := &piped{}
+	command := &mcp.Command{
+		Args: []string{bossman, "mcp"}, Dir: l.Dir, Env: slices.Clone(env),
+		OnStart: func(started *os.Process) { p.pid = started.Pid },
 	}
-	c, err := mcp.Connect(t.Context(), child, &mcp.ClientOptions{Revision: mcp.R20251125})
+	c, err := command.Connect(t.Context(), &mcp.ClientOptions{Revision: mcp.R20251125})
 	if err != nil {
 		t.Fatal(fmt.Errorf("bossman mcp in %s: %w", l.Dir, err))
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	return &piped{c, child.PID()}
+	p.c = c
+	return p
 }
 
 // kill is kill -9.

@@ -14,6 +14,7 @@ import (
 	"github.com/bossman-dev/bossman/e2e/internal/harness"
 	"github.com/bossman-dev/bossman/e2e/internal/teamserver"
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/transport"
 )
 
 // A change that is made at one replica is heard of at every other within this.
@@ -24,7 +25,7 @@ func TestSubscriptions(t *testing.T) {
 	team := teamserver.Start(t, bossman, 3)
 	key := team.Key(t, "--role", "lead", "--owner", "ada")
 	at := func(i int) *mcp.Client { // the replica itself
-		return connect(t, team.Replicas[i].MCP(), key, &mcp.ClientOptions{Revision: mcp.Newest})
+		return connect(t, team.Replicas[i].MCP(), key, &mcp.ClientOptions{Revision: mcp.LatestRevision})
 	}
 	busy := at(0)
 	made := call(t, busy, "create_task", args{"description": "Watched."}).facts.ID
@@ -70,7 +71,7 @@ func listen(t *testing.T, c *mcp.Client, uri, name string) *ear {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		for event, err := range c.Listen(ctx, mcp.Filter{Watch: []string{uri}}) {
+		for event, err := range c.Listen(ctx, mcp.EventFilter{ResourceURIs: []string{uri}}) {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				return
@@ -217,7 +218,7 @@ func (w *wire) sendWith(t *testing.T, ctx context.Context, r *teamserver.Replica
 	}
 	if w.session != "" {
 		req.Header.Set("Mcp-Session-Id", w.session)
-		if w.revision.VersionHeader() {
+		if transport.RulesOf(w.revision).VersionHeader {
 			req.Header.Set("Mcp-Protocol-Version", w.revision.String())
 		}
 	}

@@ -176,18 +176,18 @@ func (d *desk) everyTool(t *testing.T) {
 // others uses what is not a tool.
 func (d *desk) others(t *testing.T) {
 	uri := "bossman://tasks/" + d.firstTask
-	contents, err := d.worker.Read(t.Context(), uri)
-	if err != nil || len(contents) != 1 || !strings.Contains(contents[0].Text, "Make the tables") {
-		t.Errorf("read %s = %+v, %v", uri, contents, err)
+	read, err := d.worker.Read(t.Context(), uri, nil)
+	if err != nil || len(read.Contents) != 1 || !strings.Contains(read.Text(), "Make the tables") {
+		t.Errorf("read %s = %+v, %v", uri, read, err)
 	}
-	if p, err := d.worker.Prompt(t.Context(), "work", nil); err != nil || len(p.Messages) == 0 {
+	if p, err := d.worker.Prompt(t.Context(), "work", nil, nil); err != nil || len(p.Messages) == 0 {
 		t.Errorf("prompt work = %+v, %v", p, err)
 	}
-	if got, err := d.worker.Complete(t.Context(), mcp.CompleteRef{Type: "ref/resource", URI: "bossman://tasks/{id}"}, "id", d.project); err != nil || !slices.Contains(got.Values, d.firstTask) {
+	if got, err := d.worker.Complete(t.Context(), &mcp.CompleteParams{Ref: mcp.CompleteRef{Type: "ref/resource", URI: "bossman://tasks/{id}"}, Argument: mcp.CompleteArgument{Name: "id", Value: d.project}}, nil); err != nil || !slices.Contains(got.Values, d.firstTask) {
 		t.Errorf("complete %s = %+v, %v, want %s among them", d.project, got, err, d.firstTask)
 	}
 	// No tool reports its progress, but a client may ask for it.
-	if _, err := try(t.Context(), d.worker, "get_task", args{"task": d.firstTask}, &mcp.CallOptions{Progress: func(mcp.ProgressParams) {}}); err != nil {
+	if _, err := try(t.Context(), d.worker, "get_task", args{"task": d.firstTask}, &mcp.CallOptions{Progress: func(context.Context, mcp.Progress) {}}); err != nil {
 		t.Error(err)
 	}
 	if err := d.worker.Ping(t.Context()); err != nil {

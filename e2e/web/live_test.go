@@ -54,7 +54,9 @@ func (x *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 // is reports whether an expression is true in the page.
 func (x *tab) is(expression string) bool {
 	x.t.Helper()
-	ok, err := chromedp.Run(x.ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
+	ctx, cancel := context.WithTimeout(x.ctx, 20*time.Second)
+	defer cancel()
+	ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
 	return err == nil && ok
 }
 
@@ -111,6 +113,21 @@ func TestLive(t *testing.T) {
 		t.Errorf("Question = %+v, %v", q, err)
 	}
 	x.soon("!location.search.includes('said')", time.Second)
+}
+
+// TestLive_slowOnce: one slow answer does not keep a page from the next event for long.
+func TestLive_slowOnce(t *testing.T) {
+	s := newSite(t)
+	x := open(t, s, "/inbox?project=shop")
+	show := func(text string) time.Duration {
+		t.Helper()
+		return x.soon(fmt.Sprintf("document.getElementById('%v')", s.ask(t, text).ID), 10*time.Second)
+	}
+	s.slow.Store(1)
+	show("Is this slow?")
+	if d := show("And this?"); d > 3*time.Second { // half of it is the pause after a slow answer
+		t.Errorf("after one slow answer the next question appeared after %v", d)
+	}
 }
 
 // TestPhone: a risky permission is answered from a phone, beside all of its command.

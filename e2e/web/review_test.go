@@ -39,6 +39,12 @@ func TestReview(t *testing.T) {
 			}
 		} else {
 			x.do(chromedp.SendKeys(chromedp.ID("say-text"), text))
+			// A verdict does not lose a comment that is not added yet.
+			x.do(chromedp.KeyEvent("\u001b"), chromedp.KeyEvent("a"), chromedp.KeyEvent("\r"))
+			x.soon("document.querySelector('#say [role=alert]') && document.activeElement.id === 'say-text'", 3*time.Second)
+			if !x.is(fmt.Sprintf("document.querySelector('#say-text').value === %q", text)) {
+				t.Error("the text of the comment was lost at a verdict")
+			}
 		}
 		x.do(chromedp.Click(chromedp.CSS("#say button")))
 		x.soon(fmt.Sprintf("document.querySelector('.diff [data-talk]') && document.body.innerText.includes('%s') && !document.querySelector('#say')", text), 5*time.Second)
@@ -58,6 +64,7 @@ func TestReview(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	slices.Reverse(d.Events) // an earlier attempt may have been rejected, too
 	told := slices.IndexFunc(d.Events, func(e board.Event) bool { return e.Kind == board.EventRejected })
 	if told < 0 || len(d.Events[told].Detail.Comments) != 3 || d.Events[told].Detail.Comments[1].Line != line+1 {
 		t.Errorf("the next attempt gets %+v", d.Events)

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,6 +41,18 @@ type site struct {
 
 	addr, url string
 	server    *http.Server
+	slow      atomic.Int64 // how many of the next updates of pages take slowFor
+}
+
+// slowFor is how long a slow update of a page takes.
+const slowFor = 500 * time.Millisecond
+
+// ServeHTTP serves the pages.
+func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Bossman-Part") != "" && s.slow.Add(-1) >= 0 {
+		time.Sleep(slowFor)
+	}
+	s.pages.ServeHTTP(w, r)
 }
 
 // filled is a board with a day of work, made once.
@@ -91,7 +104,7 @@ func newSite(t *testing.T) *site {
 			t.Fatal(err)
 		}
 	}
-	pages, err := web.New(web.Options{Board: s.board, Door: s.door, Directory: keys})
+	pages, err := web.New(web.Options{Board: s.board, Door: s.door, Directory: keys, Gateway: newGateway(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +126,7 @@ func (s *site) listen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.addr, s.server = l.Addr().String(), &http.Server{Handler: s.pages}
+	s.addr, s.server = l.Addr().String(), &http.Server{Handler: s}
 	go func(server *http.Server) { _ = server.Serve(l) }(s.server)
 }
 
@@ -232,6 +245,12 @@ const overflow = `(() => {
 	return out.slice(0, 8);
 })()`
 
+// painted waits until a page has loaded with its fonts, and has been drawn.
+var painted = chromedp.Evaluate[chromedp.Void](`new Promise(done => {
+	const draw = () => document.fonts.ready.then(() => requestAnimationFrame(() => requestAnimationFrame(() => done())));
+	document.readyState === 'complete' ? draw() : addEventListener('load', draw);
+})`, chromedp.EvalAwaitPromise)
+
 // axeRun lists what axe-core, which stands before it, finds.
 const axeRun = `;axe.run(document, {resultTypes: ['violations'], preload: false}).then(r => r.violations.map(v =>
 	'axe: ' + v.impact + ' ' + v.id + ': ' + v.nodes.slice(0, 3).map(n => n.target.join(' ') + ' ' + (n.any[0] ? n.any[0].message : '')).join(' | ')))`
@@ -273,6 +292,8 @@ func TestPages(t *testing.T) {
 	pages["reviews"], pages["review"] = "/review", "/review/"+waiting[0].ID.String()
 	pages["timeline"], pages["day"] = "/timeline?project=shop", "/timeline?span=24h"
 	pages["landing"], pages["keys"], pages["people"], pages["projects"], pages["audit"] = "/landing?project=shop", "/admin", "/admin?tab=people", "/admin?tab=projects", "/admin?tab=audit"
+	s.call(t)
+	pages["gateway"] = "/gateway"
 	pages["board"], pages["found"], pages["list"], pages["new"], pages["plan"] = "/board", "/board?project=shop&q=cart", "/board?state=blocked", "/board/new", "/board/plan?project=shop"
 	for name, state := range map[string]board.Status{"working": board.InProgress, "pending": board.Pending, "failed": board.Failed, "done": board.Done} {
 		found, err := s.board.List(t.Context(), board.TaskFilter{Projects: []string{"shop"}, Statuses: []board.Status{state}})
@@ -309,7 +330,7 @@ func TestPages(t *testing.T) {
 			if err := w.set(ctx); err != nil {
 				t.Fatal(err)
 			}
-			if err := chromedp.Do(ctx, chromedp.Navigate(s.url+path), chromedp.WaitVisible(chromedp.CSS("main")), chromedp.Sleep(300*time.Millisecond)); err != nil {
+			if err := chromedp.Do(ctx, chromedp.Navigate(s.url+path), chromedp.WaitVisible(chromedp.CSS("main")), painted); err != nil {
 				t.Fatalf("%s %v: %v", name, w, err)
 			}
 			sticks, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](overflow))

@@ -31,7 +31,7 @@ func newServer() *mcp.Server {
 }
 
 func main() {
-	if err := newServer().Serve(context.Background(), mcp.Stdio()); err != nil {
+	if err := newServer().Serve(context.Background(), mcp.Stdio(nil)); err != nil {
 		log.Fatal(err)
 	}
 }

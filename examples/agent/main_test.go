@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 }
 
 func serve(s *mcp.Server) {
-	if err := s.Serve(context.Background(), mcp.Stdio()); err != nil {
+	if err := s.Serve(context.Background(), mcp.Stdio(nil)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -61,10 +61,18 @@ func run(addr, key string) error {
 		return err
 	}
 	log.Printf("serving http://%s/mcp", l.Addr())
-	return streamable.Serve(ctx, l, newHandler(s, key))
+	h := newHandler(s, key)
+	return streamable.Serve(ctx, l, h, newMux(h))
 }
 
-// newHandler serves s at /mcp. To serve other machines, set Options.Hosts to
+// newMux serves h at /mcp, and nothing elsewhere.
+func newMux(h http.Handler) *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", h)
+	return mux
+}
+
+// newHandler serves s over HTTP. To serve other machines, set Options.Hosts to
 // the host names of this one.
 func newHandler(s *mcp.Server, key string) *streamable.Handler {
 	return streamable.NewHandler(s, &streamable.Options{

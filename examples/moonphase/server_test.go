@@ -34,7 +34,7 @@ func serve(t *testing.T) string {
 	t.Helper()
 	s := newServer()
 	t.Cleanup(s.Close)
-	srv := httptest.NewServer(newHandler(s, key))
+	srv := httptest.NewServer(newMux(newHandler(s, key)))
 	t.Cleanup(srv.Close)
 	return srv.URL
 }

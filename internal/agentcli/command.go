@@ -122,9 +122,13 @@ func (c *cli) note() *cobra.Command {
 			if branch, err = s.branch(branch); err != nil {
 				return err
 			}
-			r, err := s.call(ctx, "report_progress", map[string]any{"claim": claim, "note": strings.Join(args, " "), "percent": percent, "branch": branch})
+			note := strings.Join(args, " ")
+			r, err := s.call(ctx, "report_progress", map[string]any{"claim": claim, "note": note, "percent": percent, "branch": branch})
 			if err != nil {
 				return err
+			}
+			if news, ok := strings.CutPrefix(r.text, "Noted."); ok { // what an agent says is shown to people, and kept
+				r.text = "Noted: " + console.OneLine(note) + news
 			}
 			return s.finish(r)
 		})

@@ -147,7 +147,7 @@ func (s *session) callOn(ctx context.Context, conn jsonrpc.Transport, tool strin
 	defer client.Close()
 	progress := s.console.Progress()
 	defer progress.Clear()
-	res, err := client.Call(ctx, tool, args, &mcp.CallOptions{Progress: func(p mcp.ProgressParams) {
+	res, err := client.Call(ctx, tool, args, &mcp.CallOptions{Progress: func(_ context.Context, p mcp.Progress) {
 		if progress.Terminal() || strings.HasPrefix(p.Message, tools.CheckNotBegun) {
 			progress.Set(p.Message)
 		}

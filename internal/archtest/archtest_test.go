@@ -43,56 +43,71 @@ var drawing = map[string][]string{
 	"board/invariant":             {"board"},
 	"check":                       {"board", "git", "internal/visible", "proc"},
 	"clientconfig":                {},
-	"cmd/bossman":                 {"access", "auth", "board", "check", "crew", "git", "internal/agentcli", "internal/boardcli", "internal/boardjson", "internal/boardtext", "internal/cli", "internal/config", "internal/configcli", "internal/console", "internal/crewcli", "internal/github", "internal/keycli", "internal/landcli", "internal/mcpcli", "internal/notify", "internal/planfile", "internal/server", "internal/visible", "jsonrpc", "land", "mcp", "mcp/oauth", "mcp/streamable", "remote", "store/postgres", "store/sqlite", "telemetry", "tools"},
-	"crew":                        {"board", "crew/agent", "git", "internal/plaindir", "internal/visible", "proc"},
-	"crew/agent":                  {"proc"},
+	"cmd/bossman":                 {"access", "auth", "board", "check", "crew", "gateway", "git", "internal/agentcli", "internal/auditcli", "internal/boardcli", "internal/boardjson", "internal/boardtext", "internal/cli", "internal/config", "internal/configcli", "internal/console", "internal/crewcli", "internal/doctorcli", "internal/gatewaycli", "internal/github", "internal/installcli", "internal/keycli", "internal/landcli", "internal/mcpcli", "internal/notify", "internal/planfile", "internal/server", "internal/visible", "jsonrpc", "land", "mcp", "mcp/oauth", "mcp/streamable", "remote", "store/postgres", "store/sqlite", "telemetry", "tools"},
+	"crew":                        {"board", "crew/agent", "git", "internal/permission", "internal/plaindir", "internal/visible", "proc"},
+	"crew/agent":                  {"proc", "internal/visible"},
 	"examples/add":                {"mcp"},
 	"examples/agent":              {"clientconfig", "mcp"},
 	"examples/moonphase":          {"mcp", "mcp/streamable"},
+	"gateway":                     {"auth", "internal/egress", "internal/rawjson", "internal/visible", "jsonrpc", "mcp", "mcp/streamable", "proc"},
 	"git":                         {"internal/plaindir", "internal/visible", "proc"},
 	"internal/agentcli":           {"access", "board", "git", "internal/boardtext", "internal/console", "internal/plaindir", "jsonrpc", "mcp", "proc", "tools"},
 	"internal/archtest":           {},
-	"internal/boardcli":           {"access", "board", "board/invariant", "internal/boardjson", "internal/boardtext", "internal/console", "web"},
+	"internal/boardcli":           {"access", "board", "board/invariant", "gateway", "internal/boardjson", "internal/boardtext", "internal/console", "internal/loopback", "internal/plaindir", "web"},
 	"internal/boardjson":          {"board"},
 	"internal/boardtext":          {"board", "internal/boardjson", "internal/console"},
 	"internal/cli":                {"access", "auth", "board", "internal/console"},
-	"internal/config":             {"auth", "board", "git", "internal/console", "internal/plaindir"},
+	"internal/config":             {"auth", "board", "git", "internal/console", "internal/loopback", "internal/plaindir"},
+	"internal/auditcli":           {"internal/console", "telemetry"},
 	"internal/configcli":          {"board", "git", "internal/config", "internal/console"},
 	"internal/console":            {"internal/visible"},
-	"internal/conformance/client": {"jsonrpc", "mcp", "mcp/oauth", "mcp/streamable"},
+	"internal/conformance/client": {"internal/rawjson", "jsonrpc", "mcp", "mcp/oauth", "mcp/streamable"},
 	"internal/conformance/server": {"jsonrpc", "mcp", "mcp/streamable"},
 	"internal/crewcli":            {"board", "crew", "crew/agent", "git", "internal/boardjson", "internal/console", "land", "proc"},
-	"internal/github":             {"board", "internal/visible", "land"},
+	"internal/doctorcli":          {"board", "clientconfig", "crew/agent", "gateway", "git", "internal/config", "internal/console", "internal/gatewaycli", "mcp", "store/sqlite"},
+	"internal/egress":             {},
+	"internal/gatewaycli":         {"access", "auth", "board", "clientconfig", "gateway", "git", "internal/console", "internal/visible", "mcp", "mcp/oauth", "proc"},
+	"internal/github":             {"board", "git", "internal/visible", "land"},
+	"internal/installcli":         {"clientconfig", "internal/config", "internal/console"},
 	"internal/keycli":             {"auth", "board", "internal/boardjson", "internal/boardtext", "internal/console"},
-	"internal/landcli":            {"board", "git", "internal/boardtext", "internal/console", "internal/github", "land"},
-	"internal/mcpcli":             {"clientconfig", "internal/console", "internal/plaindir", "jsonrpc", "mcp", "mcp/oauth", "mcp/streamable"},
-	"internal/notify":             {"board", "internal/boardjson", "internal/console"},
+	"internal/landcli":            {"board", "git", "internal/boardtext", "internal/console", "internal/github", "internal/visible", "land"},
+	"internal/loopback":           {},
+	"internal/mcpcli":             {"clientconfig", "git", "internal/console", "internal/plaindir", "jsonrpc", "mcp", "mcp/oauth", "mcp/streamable"},
+	"internal/notify":             {"board", "git", "internal/boardjson", "internal/console"},
 	"internal/origins":            {"clientconfig", "jsonrpc", "mcp"},
+	"internal/permission":         {"board", "internal/visible"},
 	"internal/pgtest":             {"store/postgres"},
 	"internal/plaindir":           {},
 	"internal/planfile":           {"board"},
-	"internal/server":             {"access", "auth", "board", "jsonrpc", "mcp", "mcp/streamable", "remote", "store/postgres", "telemetry", "tools", "web"},
-	"jsonrpc":                     {},
+	"internal/server":             {"access", "auth", "board", "gateway", "internal/gatewaycli", "internal/loopback", "jsonrpc", "mcp", "mcp/replica", "mcp/streamable", "push", "remote", "store/postgres", "telemetry", "tools", "web"},
+	"internal/release":            {},
+	"internal/rawjson":            {},
+	"jsonrpc":                     {"internal/rawjson"},
 	"jsonrpc/transporttest":       {"jsonrpc"},
 	"land":                        {"board", "check", "git", "internal/plaindir", "internal/visible"},
-	"mcp":                         {"jsonrpc", "proc"},
-	"mcp/mcptest":                 {"jsonrpc", "mcp"},
-	"mcp/oauth":                   {"mcp"},
-	"mcp/storetest":               {"jsonrpc", "mcp", "mcp/streamable"},
-	"mcp/streamable":              {"jsonrpc", "mcp"},
+	"mcp":                         {"internal/pageurl", "internal/rawjson", "jsonrpc", "mcp/internal/link", "mcp/replica", "proc"},
+	"internal/pageurl":            {"internal/loopback"},
+	"mcp/internal/link":           {"jsonrpc", "mcp/replica"},
+	"mcp/mcptest":                 {"jsonrpc", "mcp", "mcp/internal/link", "mcp/streamable"},
+	"mcp/oauth":                   {"internal/egress", "internal/pageurl", "mcp"},
+	"mcp/replica":                 {"jsonrpc"},
+	"mcp/replica/replicatest":     {"jsonrpc", "mcp", "mcp/replica"},
+	"mcp/streamable":              {"internal/loopback", "internal/rawjson", "jsonrpc", "mcp", "mcp/replica", "mcp/transport"},
+	"mcp/transport":               {"jsonrpc", "mcp", "mcp/internal/link", "mcp/replica"},
 	"proc":                        {},
+	"push":                        {"access", "auth", "board", "internal/egress", "internal/permission", "internal/visible"},
 	"remote":                      {"access", "auth", "board", "jsonrpc", "mcp"},
-	"store/postgres":              {"auth", "board", "mcp", "mcp/streamable"},
+	"store/postgres":              {"auth", "board", "mcp", "mcp/replica", "mcp/transport", "push"},
 	"store/sqlite":                {"auth", "board", "internal/plaindir"},
-	"telemetry":                   {"access", "board", "mcp"},
+	"telemetry":                   {"access", "board", "internal/visible", "mcp", "mcp/transport"},
 	"internal/visible":            {},
-	"tools":                       {"access", "auth", "board", "internal/visible", "jsonrpc", "mcp"},
-	"web":                         {"access", "auth", "board", "internal/planfile", "internal/visible"},
+	"tools":                       {"access", "auth", "board", "internal/rawjson", "internal/visible", "jsonrpc", "mcp"},
+	"web":                         {"access", "auth", "board", "gateway", "internal/loopback", "internal/permission", "internal/planfile", "internal/visible", "push"},
 	"web/webtest":                 {"board"},
 }
 
 // suites are imported by the test files of any package.
-var suites = []string{"auth/authtest", "board/boardtest", "internal/pgtest", "jsonrpc/transporttest", "mcp/mcptest", "mcp/storetest", "mcp/streamable", "store/sqlite", "tools", "web/webtest"}
+var suites = []string{"auth/authtest", "board/boardtest", "internal/pgtest", "jsonrpc/transporttest", "mcp/mcptest", "mcp/replica/replicatest", "mcp/streamable", "store/sqlite", "tools", "web/webtest"}
 
 func TestDrawing(t *testing.T) { report(t, checkDrawing(load(t, root), drawing, suites)) }
 
@@ -318,7 +333,8 @@ func checkOldJSON(sources []source) []string {
 			if !ok {
 				return true
 			}
-			if x, ok := sel.X.(*ast.Ident); ok && slices.Contains(names, x.Name) && sel.Sel.Name != "RawMessage" {
+			if x, ok := sel.X.(*ast.Ident); ok && slices.Contains(names, x.Name) && sel.Sel.Name != "RawMessage" &&
+				!(sel.Sel.Name == "Number" && slices.Contains([]string{"mcp", "internal/conformance/server"}, path.Dir(s.name))) { // programs have it in the types of their tools
 				problems = append(problems, fmt.Sprintf("%s uses %s of %s: only RawMessage is used, the rest is %s's work",
 					fset.Position(sel.Pos()), sel.Sel.Name, old, goJSON))
 			}
@@ -328,19 +344,40 @@ func checkOldJSON(sources []source) []string {
 	return problems
 }
 
-// starters are the packages that may start processes, besides tests and mcp/stdio.go.
-// internal/mcpcli starts none, but tells the errors of os/exec apart.
-var starters = []string{"check", "cmd/bossman", "crew", "crew/agent", "git", "internal/github", "internal/mcpcli", "internal/notify", "internal/pgtest", "proc"}
+// starters are the packages that may start processes by themselves, besides tests and mcp/stdio_*.go. All others use
+// git.Programs, which finds none in the project.
+var starters = []string{"check", "crew", "crew/agent", "git", "internal/pgtest", "internal/release", "proc"}
+
+// execNames is what others may use of os/exec: it starts nothing.
+var execNames = map[string]string{"cmd/bossman": "LookPath", "internal/gatewaycli": "ErrNotFound", "internal/mcpcli": "ErrNotFound"}
 
 // checkExec holds where a process may be started.
 func checkExec(sources []source) []string {
+	const osExec = "os/exec"
 	var problems []string
 	for _, s := range sources {
 		stdio, _ := path.Match("mcp/stdio_*.go", s.name) // stdio.go for one system
-		allowed := s.test || stdio || s.name == "mcp/stdio.go" || slices.Contains(starters, s.dir)
-		if !allowed && slices.Contains(s.imports, "os/exec") {
-			problems = append(problems, fmt.Sprintf("%s imports os/exec: processes are started in mcp/stdio.go, proc, check, git, crew and cmd/bossman only", s.name))
+		if s.test || stdio || s.name == "mcp/stdio.go" || slices.Contains(starters, s.dir) || !slices.Contains(s.imports, osExec) {
+			continue
 		}
+		name, ok := execNames[s.dir]
+		if !ok {
+			problems = append(problems, fmt.Sprintf("%s imports os/exec: start a program with git.ProgramsOutside, so that none of the project is run", s.name))
+			continue
+		}
+		f, fset, err := s.parse()
+		if err != nil {
+			return append(problems, err.Error())
+		}
+		names := importNames(f, func(p string) bool { return p == osExec })
+		ast.Inspect(f, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name != name {
+				if x, ok := sel.X.(*ast.Ident); ok && slices.Contains(names, x.Name) {
+					problems = append(problems, fmt.Sprintf("%s uses %s of os/exec, and not only %s: start a program with git.ProgramsOutside", fset.Position(sel.Pos()), sel.Sel.Name, name))
+				}
+			}
+			return true
+		})
 	}
 	return problems
 }

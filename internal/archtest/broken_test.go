@@ -140,14 +140,15 @@ func TestRules(t *testing.T) {
 				"mcp/client.go": "package mcp\nimport _ \"os/exec\"", "cmd/bossmanx/a.go": "package main\nimport _ \"os/exec\"",
 				"gateway/stdio.go": "package gateway\nimport _ \"os/exec\"", "mcp/stdiox.go": "package mcp\nimport _ \"os/exec\"",
 				"internal/server/a.go": "package server\nimport _ \"os/exec\"",
+				"cmd/bossman/a.go":     "package main\nimport \"os/exec\"\nvar cmd = exec.Command(\"gh\")",
 			},
-			[]string{"cmd/bossmanx/a.go", "gateway/stdio.go", "internal/server/a.go", "mcp/client.go", "mcp/stdiox.go"},
+			[]string{"cmd/bossman/a.go", "cmd/bossmanx/a.go", "gateway/stdio.go", "internal/server/a.go", "mcp/client.go", "mcp/stdiox.go"},
 		},
 		{
 			"exec: where it belongs", checkExec,
 			map[string]string{
 				"mcp/stdio.go": "package mcp\nimport _ \"os/exec\"", "mcp/stdio_windows.go": "package mcp\nimport _ \"os/exec\"",
-				"mcp/a_test.go": "package mcp\nimport _ \"os/exec\"", "cmd/bossman/work.go": "package main\nimport _ \"os/exec\"",
+				"mcp/a_test.go": "package mcp\nimport _ \"os/exec\"", "cmd/bossman/work.go": "package main\nimport \"os/exec\"\nvar look = exec.LookPath",
 				"git/a.go": "package git\nimport _ \"os/exec\"",
 			},
 			nil,

@@ -36,8 +36,7 @@ type cli struct {
 // people. If the store is a File, its file can be backed up. display opens the board for its dashboard.
 func Command(out *console.Console, open func(ctx context.Context) (board.Store, string, error), display func(ctx context.Context) (*Display, error)) *cobra.Command {
 	c := &cli{out, open, display}
-	var address string
-	var closed bool
+	var f dashboardFlags
 	cmd := &cobra.Command{
 		Use: "board", Short: "Open the dashboard; back up and check the board", Args: cobra.NoArgs,
 		Long: `Board shows the board in a browser: what needs you, who works on what, reviews with their
@@ -46,10 +45,11 @@ and opens it where there is a desktop. Several can run at once.
 
 A team's board is shown by its server, at the address of the server itself.`,
 		Example: "  bossman board\n  bossman board --no-open --http 127.0.0.1:8182",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return c.dashboard(cmd.Context(), address, !closed) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.dashboard(cmd.Context(), f) },
 	}
-	cmd.Flags().StringVar(&address, "http", "127.0.0.1:0", "`address` to listen on; port 0 is any that is free")
-	cmd.Flags().BoolVar(&closed, "no-open", false, "print the link, and open no browser")
+	cmd.Flags().StringVar(&f.address, "http", "127.0.0.1:0", "`address` to listen on; port 0 is any that is free")
+	cmd.Flags().BoolVar(&f.noOpen, "no-open", false, "print the link, and open no browser")
+	cmd.Flags().BoolVar(&f.byAddress, "by-address", false, "link to the address and not to a name below localhost, for a browser that does not find the name; programs at other ports of the address then see the session")
 	cmd.AddCommand(c.backup(), c.check(), c.repairClock())
 	return cmd
 }

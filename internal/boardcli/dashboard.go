@@ -2,19 +2,20 @@ package boardcli
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"html"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/bossman-dev/bossman/access"
-	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/gateway"
+	"github.com/bossman-dev/bossman/internal/plaindir"
 	"github.com/bossman-dev/bossman/web"
 	"golang.org/x/sync/errgroup"
 )
@@ -22,6 +23,8 @@ import (
 // A Display is a board for the dashboard of the person at this machine.
 type Display struct {
 	Board access.Board
+	// Gateway has the other servers; nil: none is configured.
+	Gateway *gateway.Gateway
 	// Name is the board's, for people.
 	Name string
 	// Caller returns that person, with the projects that there are now.
@@ -30,6 +33,8 @@ type Display struct {
 	Run func(ctx context.Context) error
 	// Open opens a file with the program of the desktop for it, if there is a desktop.
 	Open func(ctx context.Context, name string)
+	// State is a directory that agents cannot write; default the user's directory for configuration.
+	State string
 }
 
 const (
@@ -39,8 +44,15 @@ const (
 	closeTime = 2 * time.Second
 )
 
-// dashboard serves the pages at an address until ctx ends, and opens a browser if that is asked for.
-func (c *cli) dashboard(ctx context.Context, address string, browser bool) error {
+// dashboardFlags are the flags of the command.
+type dashboardFlags struct {
+	address   string
+	byAddress bool // the link has the address, and no name
+	noOpen    bool
+}
+
+// dashboard serves the pages until ctx ends, and opens a browser unless told otherwise.
+func (c *cli) dashboard(ctx context.Context, f dashboardFlags) error {
 	if err := c.RefuseAgent(); err != nil { // it would be let in as a person
 		return err
 	}
@@ -48,55 +60,51 @@ func (c *cli) dashboard(ctx context.Context, address string, browser bool) error
 	if err != nil {
 		return err
 	}
-	l, err := listen(ctx, address)
+	ls, host, err := listen(ctx, f.address, f.byAddress)
 	if err != nil {
 		return err
 	}
-	defer l.Close()
+	defer closeAll(ls)
 	door := web.NewSoloDoor(d.Caller)
-	site, err := web.New(web.Options{Board: d.Board, Door: door, Name: d.Name, Logger: slog.New(slog.NewTextHandler(c.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+	site, err := web.New(web.Options{
+		Board: d.Board, Gateway: d.Gateway, Door: door, Name: d.Name, Host: func(named string) bool { return named == host },
+		Logger: slog.New(slog.NewTextHandler(c.Err, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
 	if err != nil {
 		return err
 	}
-	link := "http://" + l.Addr().String() + door.Link()
+	_, port, err := net.SplitHostPort(ls[0].Addr().String())
+	if err != nil {
+		return err
+	}
+	link := "http://" + net.JoinHostPort(host, port) + door.Link()
 	c.Linef("%s", link)
 	c.Infof("Open this link in a browser on this machine, within ten minutes; it works once. Ctrl-C ends the dashboard.")
 	if err := c.Out.Flush(); err != nil {
 		return err
 	}
-	if browser {
-		remove := d.openLink(ctx, link)
+	if !f.noOpen {
+		remove, err := d.openLink(ctx, link)
+		if err != nil {
+			c.Infof("No browser was opened: %v", err)
+		}
 		defer remove()
 	}
-	return serve(ctx, l, site, d.Run)
-}
-
-// listen listens at an address of this machine for itself: whoever has the link is its person.
-func listen(ctx context.Context, address string) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, console.Usagef("--http: %w", err)
-	}
-	if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
-		return nil, console.Usagef("--http %s: the dashboard of one person is for this machine alone, as at 127.0.0.1:8182; for others there is bossman serve", address)
-	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-	if err != nil {
-		return nil, console.Errorf(console.Unavailable, "choose another address with --http, such as 127.0.0.1:0", "%w", err)
-	}
-	return l, nil
+	return serve(ctx, ls, site, d.Run)
 }
 
 // serve serves the site until ctx ends.
-func serve(ctx context.Context, l net.Listener, site *web.Site, background func(ctx context.Context) error) error {
+func serve(ctx context.Context, ls []net.Listener, site *web.Site, background func(ctx context.Context) error) error {
 	g, inner := errgroup.WithContext(ctx)
 	server := &http.Server{Handler: site, ReadHeaderTimeout: headerTime, BaseContext: func(net.Listener) context.Context { return inner }}
-	g.Go(func() error {
-		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
-	})
+	for _, l := range ls {
+		g.Go(func() error {
+			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				return err
+			}
+			return nil
+		})
+	}
 	g.Go(func() error { return site.Run(inner) })
 	g.Go(func() error { return background(inner) })
 	g.Go(func() error {
@@ -115,16 +123,33 @@ func serve(ctx context.Context, l net.Listener, site *web.Site, background func(
 }
 
 // openLink opens a link in the user's browser. Others on this machine can read the arguments of programs, so
-// the browser is given a file that leads there, which only the user may read; remove removes it.
-func (d *Display) openLink(ctx context.Context, link string) (remove func()) {
-	dir, err := os.MkdirTemp("", "bossman-board-")
+// the browser is given a file that leads there, which only the user may read; remove removes it. Agents can write the
+// directory for temporary files, and put a link in the place of the file, so it is in the state directory.
+func (d *Display) openLink(ctx context.Context, link string) (remove func(), err error) {
+	remove = func() {}
+	state := d.State
+	if state == "" {
+		if state, err = os.UserConfigDir(); err != nil {
+			return remove, err
+		}
+		state = filepath.Join(state, "bossman")
+	}
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		return remove, err
+	}
+	dir, err := plaindir.Make(state, "board")
 	if err != nil {
-		return func() {}
+		return remove, err
 	}
-	name := filepath.Join(dir, "open.html")
-	page := fmt.Sprintf("<!doctype html><meta http-equiv=\"refresh\" content=\"0; url=%[1]s\"><a href=\"%[1]s\">Bossman</a>\n", html.EscapeString(link))
-	if os.WriteFile(name, []byte(page), 0o600) == nil {
-		d.Open(ctx, name)
+	name := "open-" + rand.Text() + ".html"
+	remove = func() {
+		_ = dir.Remove(name)
+		dir.Close()
 	}
-	return func() { _ = os.RemoveAll(dir) }
+	page := fmt.Sprintf("<!doctype html><meta name=\"referrer\" content=\"no-referrer\"><meta http-equiv=\"refresh\" content=\"0; url=%[1]s\"><a href=\"%[1]s\">Bossman</a>\n", html.EscapeString(link))
+	if err := plaindir.Replace(dir, name, []byte(page)); err != nil {
+		return remove, err
+	}
+	d.Open(ctx, filepath.Join(dir.Name(), name))
+	return remove, nil
 }

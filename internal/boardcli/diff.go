@@ -53,11 +53,12 @@ names. In a clone that has the commits all of it is shown.`,
 					Attempt  int                  `json:"attempt"`
 					Diff     board.Diff           `json:"diff"`
 					Includes []boardjson.Included `json:"includes,omitzero"`
+					Loose    boardjson.Loose      `json:"loose,omitzero"`
 					Comments []board.Comment      `json:"comments"`
-				}{o.Task.String(), d.Attempt, d.Diff, boardjson.FromIncluded(result.Includes), comments})
+				}{o.Task.String(), d.Attempt, d.Diff, boardjson.FromIncluded(result.Includes), boardjson.Loose(result.Loose), comments})
 			}
 			return out.Page(func() error {
-				boardtext.Diff(out, o.Task, d, result.Includes, comments, stat)
+				boardtext.Diff(out, o.Task, d, result, comments, stat)
 				return nil
 			})
 		},
@@ -87,6 +88,8 @@ func (o Diffing) read(ctx context.Context, attempt int) (d board.AttemptDiff, re
 		return d, result, nil, console.Errorf(console.NotFound, next, "it is not known what attempt %d of %v changed", attempt, o.Task)
 	case d.Attempt == 0 && task.Doc.Result == nil:
 		return d, result, nil, console.Errorf(console.NotFound, next, "%v has no diff: nothing was reported done yet", o.Task)
+	case d.Attempt == 0 && task.Doc.Result.NoChanges:
+		return d, result, nil, console.Errorf(console.NotFound, next, "%v has no diff: its report says that no change is needed", o.Task)
 	case d.Attempt == 0:
 		return d, result, nil, console.Errorf(console.NotFound, next, "%v has no diff: its work is not in git, or its report came from elsewhere than its worktree", o.Task)
 	}
@@ -102,6 +105,8 @@ func (o Diffing) read(ctx context.Context, attempt int) (d board.AttemptDiff, re
 	comments = []board.Comment{}
 	if r := task.Doc.Result; r != nil && d.Attempt == task.Task.Attempt {
 		result, comments = *r, append(comments, r.Comments...)
+	} else if r != nil {
+		result.NoChanges = r.NoChanges
 	}
 	for _, e := range task.Events { // those on a report that was rejected stay with that
 		if e.Kind == board.EventRejected && e.Detail.Attempt == d.Attempt && d.Attempt != task.Task.Attempt {

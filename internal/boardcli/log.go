@@ -27,8 +27,9 @@ func Log(out *console.Console, open func(ctx context.Context, task string) (Logg
 	var follow bool
 	cmd := &cobra.Command{
 		Use: "log TASK", Short: "Show what an agent did at a task", Args: cobra.ExactArgs(1),
-		Long: `Log shows what the agent of a task said and which tools it called, with times in UTC. Only
-bossman work keeps a log: the newest 256 KiB of each attempt, a few seconds behind.`,
+		Long: `Log shows what the agent of a task said and which tools it called, with times in UTC. What it said
+is behind a bar, |, in every line; the words that begin another line are Bossman's. Only bossman
+work keeps a log: the newest 256 KiB of each attempt, a few seconds behind.`,
 		Example: `  bossman task log web-12 --follow`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, id, err := open(cmd.Context(), args[0])

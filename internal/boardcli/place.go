@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/loopback"
 )
 
 // An archivePlace is where an archive goes. Name is its name for people, which has no
@@ -130,7 +130,7 @@ func newPut(to string) (*putPlace, error) {
 	if err != nil || u.Host == "" {
 		return nil, console.Usagef("--to is not the URL of a file") // without its signature
 	}
-	if ip := net.ParseIP(u.Hostname()); u.Scheme != "https" && (u.Scheme != "http" || u.Hostname() != "localhost" && !ip.IsLoopback()) {
+	if u.Scheme != "https" && (u.Scheme != "http" || !loopback.Host(u.Hostname())) {
 		return nil, console.Usagef("--to has the scheme %q, want https: an archive has all that was said on the board", u.Scheme)
 	}
 	return &putPlace{to: u}, nil

@@ -42,7 +42,8 @@ func Review(out *console.Console, help string, open func(ctx context.Context) (R
 attempt is shown. Without a verdict it shows each task and asks.
 
 With --comment it adds comments on lines of what bossman task diff shows, each with its text
-behind the task, in their order. They stay until the verdict.
+behind the task, in their order. They stay until the verdict. A file or a line that is not in
+the diff is refused.
 ` + help,
 		Example: "  bossman task review web-7 accept\n  bossman task review web-7 reject -m \"The tests do not cover the empty list.\"\n  bossman task review web-7 --comment list.go:31 \"What if it is empty?\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -99,6 +100,9 @@ func takeComments(places, args []string) (list []board.Comment, rest []string, e
 
 // review comments on a task and decides on it, or asks.
 func (o ReviewDesk) review(ctx context.Context, out *console.Console, id board.ID, d board.Decision) (err error) {
+	if err := o.checkPlaces(ctx, id, d.Comments); err != nil {
+		return err
+	}
 	if d.Verdict == "" && len(d.Comments) > 0 {
 		if err := o.Comment(ctx, o.Actor, id, d.Comments); err != nil {
 			return err
@@ -145,7 +149,7 @@ func (o ReviewDesk) ask(ctx context.Context, out *console.Console, id board.ID) 
 	known, question := err == nil, "accept, reject or skip> "
 	if known {
 		out.Linef("")
-		boardtext.Diff(out, id, diff, result.Includes, nil, true)
+		boardtext.Diff(out, id, diff, result, nil, true)
 		question = "accept, reject, diff, comment or skip> "
 	}
 	commented := false
@@ -164,13 +168,17 @@ func (o ReviewDesk) ask(ctx context.Context, out *console.Console, id board.ID) 
 			v.Note, err = out.Prompt(ctx, "what was wrong> ")
 			return v, err
 		case known && (answer == "d" || answer == "diff"):
-			if err := out.Page(func() error { boardtext.Diff(out, id, diff, result.Includes, comments, false); return nil }); err != nil {
+			if err := out.Page(func() error { boardtext.Diff(out, id, diff, result, comments, false); return nil }); err != nil {
 				return v, err
 			}
 		case known && (answer == "c" || answer == "comment"):
 			place, err := out.Prompt(ctx, "file:line> ")
 			if err != nil {
 				return v, err
+			}
+			if why := lacks(diff.Diff, board.CommentOn(place, "")); why != "" && place != "" {
+				out.Linef("%s", why)
+				continue
 			}
 			text, err := out.Prompt(ctx, "comment> ")
 			if err != nil {

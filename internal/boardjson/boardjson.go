@@ -20,6 +20,7 @@ type Task struct {
 	Areas        []string   `json:"areas"`
 	Evidence     []string   `json:"evidence"`
 	Parent       string     `json:"parent,omitzero"`
+	Redoes       string     `json:"redoes,omitzero"`
 	Draft        bool       `json:"draft,omitzero"`
 	Attempt      int        `json:"attempt"`
 	Failures     int        `json:"failures"`
@@ -38,7 +39,7 @@ type Task struct {
 func FromTask(t board.Task) Task {
 	out := Task{
 		ID: t.ID.String(), Title: t.Title, Status: string(t.Status), State: string(t.State()), Priority: t.Priority.String(),
-		Skills: t.Skills, Areas: t.Areas, Parent: t.Parent.String(), Draft: t.Hold,
+		Skills: t.Skills, Areas: t.Areas, Parent: t.Parent.String(), Redoes: t.Redoes.String(), Draft: t.Hold,
 		Attempt: t.Attempt, Failures: t.Failures, MaxFailures: t.MaxFailures, LeaseSeconds: int(t.Lease / time.Second),
 		OpenBlockers: t.OpenBlockers, OpenParts: t.OpenChildren, SpecVersion: t.SpecVersion,
 		CreatedBy: t.CreatedBy, CreatedAt: t.CreatedAt.UTC(), NotBefore: Time(t.NotBefore), ReservedFor: t.ReservedFor.Name,
@@ -115,6 +116,8 @@ type Question struct {
 	AskerLeft bool `json:"asker_left,omitzero"`
 	// TaskDone: the worker went on without the answer, and its task is done.
 	TaskDone bool `json:"task_done,omitzero"`
+	// Reported is the state of its task, if the worker went on without the answer and has reported: review, landing or done.
+	Reported string `json:"reported,omitzero"`
 	// Earlier are the questions before it in the same conversation.
 	Earlier []Question `json:"earlier,omitzero"`
 
@@ -297,6 +300,24 @@ type Evidence struct {
 type Included struct {
 	Task   string `json:"task"`
 	Commit string `json:"commit"`
+	// Files are those that are in it, if the commit is not.
+	Files []string `json:"files,omitzero"`
+}
+
+// A Loose names files that lay uncommitted where the work is before its task was taken: those that were left out, with the number
+// of further ones, and those of the work. Of Rest of these some changes were left out. Written are files that were left out because the check has made them.
+type Loose struct {
+	LeftOut     []string `json:"left_out,omitzero"`
+	More        int      `json:"more,omitzero"`
+	Mixed       []string `json:"mixed,omitzero"`
+	MoreMixed   int      `json:"more_mixed,omitzero"`
+	Rest        int      `json:"rest,omitzero"`
+	Written     []string `json:"written,omitzero"`
+	MoreWritten int      `json:"more_written,omitzero"`
+	// Inside are submodules and other repositories with changes that no commit here has.
+	Inside []string `json:"inside,omitzero"`
+	// Unknown is set if it is not known what lay there before.
+	Unknown bool `json:"unknown,omitzero"`
 }
 
 type Result struct {
@@ -315,6 +336,8 @@ type Result struct {
 	NoChanges bool   `json:"no_changes,omitzero"`
 	// Includes is the work of other tasks that is in it and had not landed.
 	Includes []Included `json:"includes,omitzero"`
+	// Loose is what lay about where the work was.
+	Loose Loose `json:"loose,omitzero"`
 	// Landed is the commit with which it was landed.
 	Landed string `json:"landed,omitzero"`
 	// Check is what became of the project's check if it is not among the evidence.
@@ -329,7 +352,7 @@ type Result struct {
 
 func FromIncluded(list []board.Included) (out []Included) {
 	for _, i := range list {
-		out = append(out, Included{i.Task.String(), i.Commit})
+		out = append(out, Included{i.Task.String(), i.Commit, i.Files})
 	}
 	return out
 }
@@ -342,7 +365,7 @@ func FromResult(r *board.Result) *Result {
 		Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Uncommitted: r.Uncommitted, Worker: r.Worker,
 		Check: r.Check, ObservedBy: r.ObservedBy, ObservedOn: r.ObservedOn, Import: r.Import,
 		Tip: r.Tip.Commit, Tree: r.Tip.Tree, Base: r.Tip.Base, NoChanges: r.NoChanges, Landed: r.Landed,
-		Includes: FromIncluded(r.Includes),
+		Includes: FromIncluded(r.Includes), Loose: Loose(r.Loose),
 	}
 	for _, e := range r.Evidence {
 		out.Evidence = append(out.Evidence, Evidence{Kind: string(e.Kind), Ref: e.Ref, Detail: e.Detail, Observed: e.Observed})
@@ -363,6 +386,7 @@ type Dossier struct {
 	Parts       []Task     `json:"parts"`
 	Questions   []Question `json:"questions"`
 	Attempts    []Attempt  `json:"attempts"`
+	Calls       *Calls     `json:"calls,omitzero"`
 	Events      []Event    `json:"events"`
 }
 
@@ -371,7 +395,7 @@ func FromDossier(d board.Dossier, runs ...board.Run) Dossier {
 	out := Dossier{
 		Task: FromTask(d.Task), Description: d.Doc.Description, Acceptance: d.Doc.Acceptance, Result: FromResult(d.Doc.Result),
 		DependsOn: FromTasks(d.Blockers), Dependents: FromTasks(d.Dependents), Parts: FromTasks(d.Children),
-		Questions: FromQuestions(d.Questions, d.Now), Events: []Event{},
+		Questions: FromQuestions(d.Questions, d.Now), Calls: FromCalls(d.Calls), Events: []Event{},
 	}
 	if d.Claim != nil {
 		out.Claim = new(FromClaim(*d.Claim, d.Now))

@@ -9,7 +9,7 @@ import (
 
 // An InboxEntry is one thing that waits for a person.
 type InboxEntry struct {
-	Kind    string    `json:"kind"` // question, review, landing, failed, stuck, check, follow_up
+	Kind    string    `json:"kind"` // question, review, landing, failed, stuck, check, follow_up, draft
 	ID      string    `json:"id"`
 	Title   string    `json:"title"`
 	Task    string    `json:"task,omitzero"`
@@ -45,6 +45,9 @@ func FromInbox(in board.Inbox) []InboxEntry {
 	}
 	for _, w := range in.Landing {
 		e := InboxEntry{Kind: "landing", ID: "landing", Title: w.Why, Command: "bossman land status"}
+		if w.Idle {
+			e.Command = "bossman land"
+		}
 		if !w.Task.IsZero() {
 			e.ID, e.Task = w.Task.String(), w.Task.String()
 		}
@@ -66,6 +69,9 @@ func FromInbox(in board.Inbox) []InboxEntry {
 		e := taskEntry("follow_up", t)
 		e.Since = t.Outline.Created.When().UTC()
 		e.say("", t.Outline.Created.Detail.Prior)
+		if made := t.Outline.Drafted; made.Kind != "" {
+			e.Kind, e.Since, e.Detail = "draft", made.When().UTC(), "an agent has made a draft of it: it is not handed out"
+		}
 		e.Command, e.Cancel = fmt.Sprintf("bossman task start %v", t.Task.ID), fmt.Sprintf("bossman task cancel %v", t.Task.ID)
 		out = append(out, e)
 	}
@@ -75,15 +81,15 @@ func FromInbox(in board.Inbox) []InboxEntry {
 func fromAsked(a board.AskedQuestion, now time.Time) InboxEntry {
 	q := a.Question
 	asked := FromQuestion(q, now)
-	asked.Earlier, asked.TaskDone = FromQuestions(a.Earlier, time.Time{}), a.Done
+	asked.Earlier, asked.TaskDone, asked.Reported = FromQuestions(a.Earlier, time.Time{}), a.Reported == board.Done, string(a.Reported)
 	e := InboxEntry{
 		Kind: "question", ID: q.ID.String(), Title: q.Text, Task: q.Claim.Task.String(), Since: q.AskedAt.UTC(),
 		Command: "bossman answer " + q.ID.String(), Asked: &asked,
 	}
 	switch {
-	case a.Done && q.Default != "":
+	case a.Reported != "" && q.Default != "":
 		e.Detail = "default: " + q.Default
-	case a.Done:
+	case a.Reported != "":
 	case Overdue(q, now):
 		e.Detail = "overdue"
 	case q.Blocking:

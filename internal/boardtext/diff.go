@@ -14,7 +14,7 @@ import (
 
 // Diff prints what the work of an attempt changed. With stat it prints the names of the files only.
 // A comment stands below the line that it is about.
-func Diff(c *console.Console, id board.ID, d board.AttemptDiff, includes []board.Included, comments []board.Comment, stat bool) {
+func Diff(c *console.Console, id board.ID, d board.AttemptDiff, result board.Result, comments []board.Comment, stat bool) {
 	v := view{c}
 	added, removed := d.Diff.Lines()
 	files := len(d.Diff.Files) + d.Diff.More
@@ -23,8 +23,18 @@ func Diff(c *console.Console, id board.ID, d board.AttemptDiff, includes []board
 		head += fmt.Sprintf(", from %.10s to %.10s", d.Diff.Base, d.Diff.Tip)
 	}
 	c.Linef("%s %s", v.Styled(console.Cyan, id.String()), head)
-	for _, i := range includes {
-		c.Linef("%s", v.Styled(console.Yellow, fmt.Sprintf("The work of %v is in it, up to commit %.12s; %v had not landed when this was reported.", i.Task, i.Commit, i.Task)))
+	if result.NoChanges && result.Tip.Commit != d.Diff.Tip {
+		c.Linef("%s", v.Styled(console.Yellow, "This was not reported again: the last report says that no change is needed."))
+	}
+	for _, i := range result.Includes {
+		text := fmt.Sprintf("The work of %v is in it, up to commit %.12s; %v had not landed when this was reported.", i.Task, i.Commit, i.Task)
+		if len(i.Files) > 0 {
+			text = fmt.Sprintf("It includes %s.", included(i))
+		}
+		c.Linef("%s", v.Styled(console.Yellow, text))
+	}
+	for _, l := range looseLines(result.Loose) {
+		c.Linef("%s", v.Styled(console.Yellow, l[0]+" "+l[1]))
 	}
 	width := 0
 	for _, f := range d.Diff.Files {
@@ -42,6 +52,48 @@ func Diff(c *console.Console, id board.ID, d board.AttemptDiff, includes []board
 	for _, f := range d.Diff.Files {
 		v.patch(f, comments)
 	}
+}
+
+// included says which work of another task is in some work.
+func included(i board.Included) string {
+	if len(i.Files) == 0 {
+		return fmt.Sprintf("work of %v, which had not landed, up to commit %.12s", i.Task, i.Commit)
+	}
+	return fmt.Sprintf("files of %v as in its commit %.12s, which the target did not have: %s", i.Task, i.Commit, files(i.Files, 0))
+}
+
+// looseLines says which files lay about where some work was, each line with its heading.
+func looseLines(l board.Loose) (lines [][2]string) {
+	if n := len(l.LeftOut) + l.More; n > 0 {
+		were := "files that were"
+		if n == 1 {
+			were = "file that was"
+		}
+		what := "%d %s there, uncommitted, before this task began: %s; commit what is part of it"
+		if l.Unknown {
+			what = "%d %s not committed, because it is not known what lay there before this task began: %s; commit what is part of it"
+		}
+		lines = append(lines, [2]string{"left out:", fmt.Sprintf(what, n, were, files(l.LeftOut, l.More))})
+	}
+	if len(l.Written) > 0 {
+		lines = append(lines, [2]string{"left out:", "made by the check: " + files(l.Written, l.MoreWritten) + "; commit what is part of it, and ignore the rest"})
+	}
+	if text := l.MixedText("this task began", files); text != "" {
+		lines = append(lines, [2]string{"mixed:", text})
+	}
+	return lines
+}
+
+// files lists names of files, and how many more there are.
+func files(paths []string, more int) string {
+	var list []string
+	for _, path := range paths {
+		list = append(list, quoted(path))
+	}
+	if more > 0 {
+		list = append(list, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(list, ", ")
 }
 
 // file prints a line about a changed file, whose name takes at least width columns.

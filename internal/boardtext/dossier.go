@@ -104,7 +104,7 @@ func Show(c *console.Console, d board.Dossier, principal string, runs []board.Ru
 			v.Field("  ", console.Dim.Cell("observed:"), console.Text(by))
 		}
 		for _, i := range r.Includes {
-			v.Field("  ", console.Dim.Cell("includes:"), console.Yellow.Cell(fmt.Sprintf("work of %v, which had not landed, up to commit %.12s", i.Task, i.Commit)))
+			v.Field("  ", console.Dim.Cell("includes:"), console.Yellow.Cell(included(i)))
 		}
 		if r.Check != "" {
 			v.Field("  ", console.Dim.Cell("check:"), console.Yellow.Cell(r.Check))
@@ -115,15 +115,15 @@ func Show(c *console.Console, d board.Dossier, principal string, runs []board.Ru
 		if r.Branch != "" {
 			v.Field("  ", console.Dim.Cell("branch:"), console.Text(word(r.Branch)))
 		}
-		if n := r.Uncommitted; n > 0 {
-			files := "files"
-			if n == 1 {
-				files = "file"
-			}
-			v.Field("  ", console.Yellow.Cell("not committed:"), console.Text(fmt.Sprintf("%d %s, which no branch has", n, files)))
+		if text := r.NotCommitted(); text != "" {
+			v.Field("  ", console.Yellow.Cell("not committed:"), console.Text(text))
+		}
+		for _, l := range looseLines(r.Loose) {
+			v.Field("  ", console.Yellow.Cell(l[0]), console.Text(l[1]))
 		}
 	}
 	v.attempts(d, principal, runs)
+	v.calls(d)
 	v.history(d, events)
 }
 
@@ -176,11 +176,14 @@ func (v view) attempts(d board.Dossier, principal string, runs []board.Run) {
 		if !at.EndedAt.IsZero() {
 			how = string(at.Cause) + " after " + Span(at.EndedAt.Sub(at.GrantedAt))
 		}
+		if at.CameBack() {
+			how = "reported " + how + ", and came back"
+		}
 		v.Linef("  %d  %s  %s", at.Attempt, console.OneLine(at.Worker.Name), how)
 		if at.Imported() {
 			v.Field("     ", console.Dim.Cell("from:"), console.Yellow.Cell("the "+at.Worker.Principal))
 		}
-		if at.Reason != "" && at.Cause != board.CauseDone {
+		if at.Reason != "" {
 			v.Quoted("     ", at.Reason)
 		}
 		if where := whereText(at.Where); where != "" {

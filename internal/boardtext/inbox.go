@@ -71,8 +71,16 @@ func InboxEntry(a *console.Console, e boardjson.InboxEntry, now time.Time) {
 	if q := e.Asked; q != nil && q.HumanOnly {
 		add("for people only")
 	}
-	if q := e.Asked; q != nil && q.TaskDone {
-		add("its agent went on without an answer, and " + e.Task + " is done")
+	if q := e.Asked; q != nil && q.Reported != "" {
+		on := "its agent went on without an answer"
+		if q.Default != "" && !q.TaskDone {
+			on = "its agent went on with its default"
+		}
+		text := fmt.Sprintf("%s, and %s %s", on, e.Task, nowIs(board.Status(q.Reported)))
+		if back := SendBack(e.Task, board.Status(q.Reported)); back != "" {
+			text += "; to send that back: " + back
+		}
+		add(text)
 	} else if q != nil && q.AskerLeft {
 		left := "its asker has left: nobody waits for the answer"
 		if e.Task != "" {
@@ -117,4 +125,38 @@ func InboxEntry(a *console.Console, e boardjson.InboxEntry, now time.Time) {
 		command += ", or: " + e.Cancel
 	}
 	a.Linef("  %s", a.Styled(console.Dim, command))
+}
+
+// nowIs says how a task stands that was reported.
+func nowIs(s board.Status) string {
+	switch s {
+	case board.InReview:
+		return "is in review"
+	case board.Landing:
+		return "waits to be landed"
+	}
+	return "is done"
+}
+
+// SendBack is the command that sends the work of a task back that was reported; empty if there is none.
+func SendBack(task string, s board.Status) string {
+	switch s {
+	case board.InReview:
+		return fmt.Sprintf("bossman task review %s reject -m TEXT", task)
+	case board.Landing:
+		return fmt.Sprintf("bossman land return %s -m TEXT", task)
+	}
+	return ""
+}
+
+// TooLate says what became of a task whose worker has reported without an answer; empty if it has not.
+func TooLate(t board.Task) string {
+	id := t.ID.String()
+	switch t.Status {
+	case board.InReview, board.Landing:
+		return fmt.Sprintf("%s was reported without this answer, and %s. If the work does not follow it: %s", id, nowIs(t.Status), SendBack(id, t.Status))
+	case board.Done:
+		return fmt.Sprintf("%s was reported without this answer, and is done. If the work does not follow it: bossman task reopen %s", id, id)
+	}
+	return ""
 }

@@ -15,7 +15,7 @@ func NextStep(p board.Project, s board.Summary, in []boardjson.InboxEntry) strin
 	switch {
 	case c.Total() == 0:
 		return `put work on the board: bossman task add "What to do"`
-	case len(in) > 0 && in[0].Kind != "follow_up":
+	case len(in) > 0 && in[0].Kind != "follow_up" && in[0].Kind != "draft":
 		return in[0].Command
 	case p.PausedBy != "":
 		return "hand out work again: bossman resume"
@@ -38,7 +38,7 @@ func NextStep(p board.Project, s board.Summary, in []boardjson.InboxEntry) strin
 	case c.Held > 0:
 		return "start the drafts: bossman task list --state draft, then bossman task start ID"
 	case c.Status[board.Landing] > 0:
-		return "see what waits to be landed: bossman task list --state landing, then bossman task why ID"
+		return "see what waits to be landed: bossman land status"
 	case c.Blocked > 0:
 		return "see what blocks them: bossman task list, then bossman task why ID"
 	}
@@ -48,4 +48,4 @@ func NextStep(p board.Project, s board.Summary, in []boardjson.InboxEntry) strin
 	return "nothing; all tasks are done"
 }
 
-const startAgent = "start an agent: claude mcp add bossman -- bossman mcp, then tell it \"work on the board\""
+const startAgent = "start an agent: bossman install claude, then tell it \"work on the board\""

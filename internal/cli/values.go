@@ -46,6 +46,8 @@ var flagTable = map[string]*values{
 	"permission-mode":  {enum: []string{"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"}, loose: true},
 	"task import from": {enum: []string{"github"}},
 	"role":             {enum: []string{"viewer", "worker", "lead", "admin"}},
+	"install scope":    {enum: []string{"user", "project"}},
+	"list":             {enum: []string{"auto", "real", "search"}},
 	"mcp role":         {enum: []string{"viewer", "worker", "lead"}},
 	// evidence=REF of an agent.
 	"done evidence": {enum: suffixed(evidence, "="), loose: true},

@@ -31,13 +31,22 @@ type serverKey struct {
 	Key string `toml:"key"`
 }
 
-// LoadCredentials reads the file; one that does not exist is empty.
-func LoadCredentials(getenv func(string) string) (*Credentials, error) {
+// CredentialsPath is where the file is, empty if there is no place for one.
+func CredentialsPath(getenv func(string) string) string {
 	config := userFile(getenv)
 	if config == "" {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(config), "credentials.toml")
+}
+
+// LoadCredentials reads the file; one that does not exist is empty.
+func LoadCredentials(getenv func(string) string) (*Credentials, error) {
+	path := CredentialsPath(getenv)
+	if path == "" {
 		return nil, console.Errorf(console.Failure, "set HOME", "there is no place for this machine's keys")
 	}
-	c := &Credentials{path: filepath.Join(filepath.Dir(config), "credentials.toml"), keys: map[string]auth.Secret{}}
+	c := &Credentials{path: path, keys: map[string]auth.Secret{}}
 	text, err := readOwn(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil

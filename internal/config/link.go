@@ -34,7 +34,7 @@ func backFile(target, common string) string {
 func boardFileOf(common string) string { return filepath.Join(common, "bossman", "board.db") }
 
 // readLink returns the git directory that a repository is linked to, empty if it is not.
-func readLink(common string) (string, error) {
+func (s *Settings) readLink(common string) (string, error) {
 	path := linkFile(common)
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,6 +56,9 @@ func readLink(common string) (string, error) {
 	target, id := linkLines(text)
 	if err := checkTarget(common, target); err != nil {
 		return bad("%v", err)
+	}
+	if err := s.requireOwnTarget(target); err != nil {
+		return "", err
 	}
 	back, err := readPlain(backFile(target, common), maxPath)
 	if who, want := linkLines(back); err != nil || who != common || want == "" || want != id {
@@ -90,9 +93,6 @@ func checkTarget(common, target string) error {
 		if err != nil {
 			return err
 		}
-		if who := owner(info); who != "" {
-			return fmt.Errorf("%q belongs to %s, and the board of others is not used", path, who)
-		}
 		if info.Mode()&os.ModeSymlink != 0 {
 			return fmt.Errorf("%q is a symbolic link", path)
 		}
@@ -103,11 +103,27 @@ func checkTarget(common, target string) error {
 	return nil
 }
 
+// requireOwnTarget refuses the board of a clone with a git directory if it is not the user's, or if everybody may write it.
+func (s *Settings) requireOwnTarget(target string) error {
+	at := Location{Root: filepath.Dir(target), Path: boardFileOf(target)}
+	if main, ok := git.Main(target); ok {
+		at.Root = main.Root
+	}
+	for _, path := range []string{target, filepath.Dir(at.Path), filepath.Join(filepath.Dir(at.Path), "linked"), at.Path} {
+		if err := s.requireOwnFile(at, path); err != nil {
+			return err
+		}
+	}
+	return s.requireClosed(at)
+}
+
 // A Link says which board a clone uses.
 type Link struct {
 	// Clone is the git directory of the clone. Own is the file of its own board, and Board
 	// the file of the board that it uses; they are equal without a link.
 	Clone, Own, Board string
+
+	settings *Settings
 }
 
 // CurrentLink returns the link of the clone that the settings' search begins in. It does not look
@@ -128,13 +144,19 @@ func CurrentLink(flags Flags, getenv func(string) string) (Link, error) {
 		return Link{}, err
 	}
 	repo := s.location.repo
-	l := Link{Clone: repo.Common, Own: boardFileOf(repo.Common)}
+	l := Link{Clone: repo.Common, Own: boardFileOf(repo.Common), settings: s}
 	l.Board = l.Own
 	if text, err := readPlain(linkFile(repo.Common), maxPath); err == nil {
 		target, _ := linkLines(text)
 		l.Board = boardFileOf(target)
 	}
 	return l, nil
+}
+
+// Check says why the link cannot be used, if there is one.
+func (l *Link) Check() error {
+	_, err := l.settings.readLink(l.Clone)
+	return err
 }
 
 // Set links the clone to the one that a directory is in.
@@ -146,6 +168,9 @@ func (l *Link) Set(dir string) error {
 	if err := checkTarget(l.Clone, repo.Common); err != nil {
 		return console.Errorf(console.Conflict, "bossman link PATH, with the directory of the clone that has the board", "cannot link to %q: %v", dir, err)
 	}
+	if err := l.settings.requireOwnTarget(repo.Common); err != nil {
+		return err
+	}
 	l.Board = boardFileOf(repo.Common)
 	id := rand.Text()
 	back := backFile(repo.Common, l.Clone)
@@ -155,7 +180,14 @@ func (l *Link) Set(dir string) error {
 	if err := keepFile(back, l.Clone+"\n"+id+"\n"); err != nil {
 		return err
 	}
-	return keepFile(linkFile(l.Clone), repo.Common+"\n"+id+"\n")
+	if err := keepFile(linkFile(l.Clone), repo.Common+"\n"+id+"\n"); err != nil {
+		return err
+	}
+	err = l.Check()
+	if err != nil {
+		_, _ = l.Remove()
+	}
+	return err
 }
 
 // Remove removes the link, and reports whether there was one.

@@ -59,7 +59,7 @@ func Load(flags Flags, getenv func(string) string) (*Settings, error) {
 		broken = s.readFile(projectFile(root), true)
 	}
 	if repo := s.location.repo; repo != nil && !isFile && !IsServer(s.Board) {
-		switch target, err := readLink(repo.Common); {
+		switch target, err := s.readLink(repo.Common); {
 		case err != nil:
 			return nil, err
 		case target != "":
@@ -84,6 +84,20 @@ func Load(flags Flags, getenv func(string) string) (*Settings, error) {
 		s.Broken = broken
 	}
 	return s, nil
+}
+
+// Files are the configuration files that exist: the user's own, and that of the project.
+func (s *Settings) Files() (paths []string) {
+	candidates := []string{userFile(s.getenv)}
+	if s.location.Root != "" {
+		candidates = append(candidates, projectFile(s.location.Root))
+	}
+	for _, path := range candidates {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }
 
 // userSettings reads the settings of the user's own file, which need not be there.

@@ -29,11 +29,19 @@ func (s *Settings) requireOwn() error {
 			return err
 		}
 	}
+	if err := s.requireClosed(l); err != nil {
+		return err
+	}
+	return s.requireOwnProject(l)
+}
+
+// requireClosed refuses a board that everybody may write.
+func (s *Settings) requireClosed(l Location) error {
 	if path := openToAll(l); path != "" && !s.isSafe(l.Root) {
 		return console.Errorf(console.Denied, "if nobody else has changed it, run: chmod o-w "+console.ShellWords(path)+"; "+s.allow(l.Root),
 			"everybody on this machine may write %q, and a board that others may have written is not used", path)
 	}
-	return s.requireOwnProject(l)
+	return nil
 }
 
 // requireOwnProject refuses the project of a directory if its configuration or its repository

@@ -1,12 +1,12 @@
 package config
 
 import (
-	"net"
 	"net/url"
 	"strings"
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/loopback"
 )
 
 // IsServer reports whether a board's name is the address of a server.
@@ -20,7 +20,7 @@ func ServerURL(address string) (*url.URL, error) {
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return nil, console.Usagef("%q is not a server's address such as https://bossman.example.org", address)
 	}
-	if u.Scheme != "https" && !(u.Scheme == "http" && isLocalHost(u.Hostname())) {
+	if u.Scheme != "https" && !(u.Scheme == "http" && loopback.Host(u.Hostname())) {
 		return nil, console.Usagef("%s: keys are sent over https only, or to this machine itself", address)
 	}
 	if u.Path == "" || u.Path == "/" {
@@ -41,12 +41,6 @@ func ServerName(u *url.URL) string {
 
 // LoginCommand is the command that gets a key for a server.
 func LoginCommand(u *url.URL) string { return "bossman login " + console.ShellWords(ServerName(u)) }
-
-// isLocalHost reports whether a host name means this machine.
-func isLocalHost(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
 
 // MachineKey is this machine's key for a server: BOSSMAN_KEY, or what bossman login has
 // stored.

@@ -37,6 +37,10 @@ type Settings struct {
 	Budget  Budget
 	Land    Land
 	Review  Review
+	// Upstreams are the sections [upstream.NAME] of the user's own file, for package gateway.
+	Upstreams map[string]any
+	// UpstreamsIgnored says why such sections are not among them; empty if none was left out.
+	UpstreamsIgnored string
 
 	// Origin is where each value came from, by the name of its key: a file, a variable, a
 	// flag, or default.
@@ -141,7 +145,16 @@ func (s *Settings) readFile(path string, inProject bool) error {
 		case name == "work":
 			s.Ignored = append(s.Ignored, fmt.Sprintf("[work] in %q: a project's file may set it, your own may not", path))
 			continue
+		case name == "upstream":
+			if err := s.setUpstreams(path, file[name], inProject); err != nil {
+				wrong("[upstream]", err)
+			}
+			continue
 		case name == "safe" && !inProject:
+			if worldWritable(path) {
+				s.ignoreForeign("[safe]", path)
+				continue
+			}
 			if err := s.setSafe(file[name]); err != nil {
 				wrong("[safe]", err)
 			}
@@ -154,6 +167,9 @@ func (s *Settings) readFile(path string, inProject bool) error {
 			continue
 		case inProject && name == "board" && !isServerName(file[name]):
 			s.Ignored = append(s.Ignored, fmt.Sprintf("board in %q: a project's file may name a server, but no file: the repository could bring one", path))
+			continue
+		case (name == "db" || name == "board") && !inProject && worldWritable(path):
+			s.ignoreForeign(name, path)
 			continue
 		case keys[i].runs && worldWritable(path):
 			s.Ignored = append(s.Ignored, fmt.Sprintf("%s in %s: the file is world-writable, so no command in it is run; fix it with: chmod o-w %s", name, path, path))
@@ -213,6 +229,11 @@ func isServerName(v any) bool {
 func worldWritable(path string) bool {
 	info, err := os.Stat(path)
 	return err != nil || runtime.GOOS != "windows" && info.Mode().Perm()&0o002 != 0
+}
+
+// ignoreForeign notes that a world-writable file does not set something, because others may have written it.
+func (s *Settings) ignoreForeign(what, path string) {
+	s.Ignored = append(s.Ignored, fmt.Sprintf("%s in %s: the file is world-writable, so others may have written it; fix it with: chmod o-w %s", what, path, path))
 }
 
 // readEnv reads the settings in the environment.

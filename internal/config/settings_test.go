@@ -137,7 +137,7 @@ func TestSettings_projectFile(t *testing.T) {
 }
 
 func TestSettings_fileThatEverybodyWrites(t *testing.T) {
-	dir := tree(t, map[string]string{"user.toml": "policy = 'trust'\nnotify = ['cmd']\n"})
+	dir := tree(t, map[string]string{"user.toml": "policy = 'trust'\nnotify = ['cmd']\nboard = 'https://b.example.org'\ndb = 'postgres://h/d'\n[safe]\ndirectory = ['/x']\n"})
 	path := filepath.Join(dir, "user.toml")
 	for mode, taken := range map[os.FileMode]bool{0o600: true, 0o644: true, 0o664: true, 0o646: false, 0o666: false} {
 		if err := os.Chmod(path, mode); err != nil {
@@ -147,7 +147,7 @@ func TestSettings_fileThatEverybodyWrites(t *testing.T) {
 		if err := s.readFile(path, false); err != nil {
 			t.Fatal(err)
 		}
-		if got := len(s.Notify) > 0; got != taken || s.Policy != "trust" || taken != (len(s.Ignored) == 0) {
+		if got := len(s.Notify) > 0; got != taken || (s.Board != "") != taken || (s.DB != "") != taken || (len(s.safe) > 0) != taken || s.Policy != "trust" || taken != (len(s.Ignored) == 0) {
 			t.Errorf("mode %o: notify %q, policy %s, ignored %q", mode, s.Notify, s.Policy, s.Ignored)
 		}
 	}

@@ -318,7 +318,7 @@ func (s *Settings) accepted(at Location, own *Trust) (*Trust, error) {
 	if own.Check != nil || at.repo == nil {
 		return own, nil
 	}
-	target, err := readLink(at.repo.Common)
+	target, err := s.readLink(at.repo.Common)
 	if err != nil || target == "" {
 		return own, err
 	}

@@ -43,8 +43,9 @@ BOSSMAN_SKILLS, BOSSMAN_LEASE), then .bossman/config.toml in the project, then y
 file, $XDG_CONFIG_HOME/bossman/config.toml.
 
 The board keeps policy, skills and lease of the project itself, from its first task on:
-its values are in effect, whatever is configured, until bossman project set. The check
-is the one that you have accepted with bossman trust.
+its values are in effect, whatever is configured, until bossman project set. Only the board
+has where work is landed (land) and how long finished tasks are kept (keep). The check is
+the one that you have accepted with bossman trust.
 
 A project's file may set board, project, policy, areas, skills and lease, [land] and [review];
 and it may lower the sums of [budget]. A key that runs a command, such as notify, is read from your own file only.`,
@@ -73,8 +74,8 @@ and it may lower the sums of [budget]. A key that runs a command, such as notify
 	return cmd
 }
 
-// originBoard is the origin of what the board enforces.
-const originBoard = "the board"
+// originBoard is the origin of what the board enforces, and originDefault of what nobody has set.
+const originBoard, originDefault = "the board", "default"
 
 // A view is what is shown.
 type view struct {
@@ -109,7 +110,7 @@ func (v *view) build() {
 			}
 			r.value, r.origin = value, originBoard
 			if k.Name == "lease" && v.project.Lease == 0 {
-				r.origin = "default"
+				r.origin = originDefault
 			}
 		}
 		v.rows = append(v.rows, r)
@@ -124,6 +125,17 @@ func (v *view) build() {
 	if text, origin := s.ShownCheck(); text != "" {
 		v.rows = append(v.rows, row{name: "check", value: text, origin: origin})
 	}
+	lands := false
+	if p := v.project; p != nil {
+		if lands = p.Land != ""; lands {
+			v.rows = append(v.rows, row{name: "land", value: p.Land, origin: originBoard})
+		} else {
+			v.rows = append(v.rows, row{name: "land", value: "off", origin: originDefault})
+		}
+		if p.Keep > 0 {
+			v.rows = append(v.rows, row{name: "keep", value: console.Age(p.Keep).String(), origin: originBoard})
+		}
+	}
 	for _, r := range []row{
 		{name: "budget.task", value: s.Budget.Task},
 		{name: "budget.day", value: s.Budget.Day},
@@ -133,7 +145,11 @@ func (v *view) build() {
 		{name: "land.checkout", value: s.Land.Checkout},
 		{name: "review.diff", value: !s.Review.NoDiff},
 	} {
-		if r.origin = s.Origin[r.name]; r.origin != "" {
+		r.origin = s.Origin[r.name]
+		if lands && strings.HasPrefix(r.name, "land.") {
+			r.origin = cmp.Or(r.origin, originDefault)
+		}
+		if r.origin != "" {
 			v.rows = append(v.rows, r)
 		}
 	}

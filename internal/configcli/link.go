@@ -30,13 +30,17 @@ are. Agents that run now use the other board when they are started again.`,
 					return err
 				}
 			}
-			switch {
+			switch { // a link that cannot be used can be removed or replaced
 			case off:
 				if removed, err := l.Remove(); err != nil || !removed {
 					return cmp.Or(err, console.Errorf(console.NothingToDo, "", "this clone has no link"))
 				}
 			case len(args) > 0:
 				if err := l.Set(args[0]); err != nil {
+					return err
+				}
+			default:
+				if err := l.Check(); err != nil {
 					return err
 				}
 			}

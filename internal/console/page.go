@@ -37,7 +37,7 @@ func (c *Console) pager() []string {
 		return nil
 	}
 	words := strings.Fields(cmp.Or(c.Getenv("PAGER"), "less"))
-	if words[0] == "cat" {
+	if len(words) == 0 || words[0] == "cat" {
 		return nil
 	}
 	return words

@@ -93,9 +93,14 @@ func (c *Console) Fits(line string) bool { return c.width == 0 || TextWidth(line
 // ownMargin is what stands before the lines of a quotation within a text.
 var ownMargin = regexp.MustCompile(`^ {0,4}[|>] `)
 
+// entryTime begins an entry in the log of an agent. Further lines of an entry are behind entryMargin.
+var entryTime = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ `)
+
+const entryMargin = "  | "
+
 // wrap breaks text at spaces so that it fits into a width behind an indent; 0 is no limit.
 // Lines that fit stay as they are. A line behind a margin of its own stays behind it when it is
-// broken.
+// broken, and an entry of a log goes on behind the margin of its further lines.
 func wrap(indent, text string, width int) string {
 	room := width - TextWidth(indent)
 	var out strings.Builder
@@ -105,6 +110,10 @@ func wrap(indent, text string, width int) string {
 			line = strings.ReplaceAll(line, "\t", "    ")
 		}
 		own := ownMargin.FindString(line)
+		begin := len(own) // it is not broken before that
+		if t := entryTime.FindString(line); t != "" {
+			own, begin = entryMargin, len(t)
+		}
 		for width > 0 && room > 20 && TextWidth(line) > room {
 			at, used, space := len(line), 0, -1
 			for i, r := range line {
@@ -112,7 +121,7 @@ func wrap(indent, text string, width int) string {
 					at = i
 					break
 				}
-				if r == ' ' && i >= len(own) {
+				if r == ' ' && i >= begin {
 					space = i
 				}
 			}
@@ -120,7 +129,7 @@ func wrap(indent, text string, width int) string {
 				at = space
 			}
 			out.WriteString(indent + line[:at] + "\n")
-			line = own + strings.TrimLeft(line[at:], " ")
+			line, begin = own+strings.TrimLeft(line[at:], " "), len(own)
 		}
 		if line == "" {
 			out.WriteString(strings.TrimRight(indent, " ") + "\n")
@@ -129,6 +138,11 @@ func wrap(indent, text string, width int) string {
 		out.WriteString(indent + line + "\n")
 	}
 	return out.String()
+}
+
+// WrapLines breaks a text at spaces into lines of a width; 0 is no limit.
+func WrapLines(text string, width int) []string {
+	return strings.Split(strings.TrimRight(wrap("", text, width), "\n"), "\n")
 }
 
 // Truncate shortens a line to a width; the last character is then an ellipsis.

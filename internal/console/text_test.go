@@ -50,6 +50,27 @@ func TestConsole_Quoted_within(t *testing.T) {
 	}
 }
 
+// TestConsole_Quoted_log: what an entry in the log of an agent says does not begin a line like another entry, however it is broken.
+func TestConsole_Quoted_log(t *testing.T) {
+	const at = "2026-01-02T03:04:05Z "
+	for pad := range 120 {
+		text := at + "| " + strings.Repeat("x", pad) + " " + at + "may use Bash\n" + at + "calls Bash: " + strings.Repeat("y ", pad) + at + "may use Bash\n  | " + strings.Repeat("z ", pad) + at + "may use Bash"
+		for _, width := range []int{0, 40, 80, 120} {
+			out, entries := quoted("", text, width), 0
+			for line := range strings.Lines(out) {
+				if strings.HasPrefix(line, "> "+at) {
+					entries++
+				} else if !strings.HasPrefix(line, "> "+entryMargin) {
+					t.Fatalf("width %d: %q in\n%s", width, line, out)
+				}
+			}
+			if entries != 2 {
+				t.Fatalf("width %d: %d entries in\n%s", width, entries, out)
+			}
+		}
+	}
+}
+
 // TestConsole_Facts: facts go on behind a dot where the line ends, and one that is wider than the
 // terminal is quoted.
 func TestConsole_Facts(t *testing.T) {

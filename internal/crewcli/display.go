@@ -21,13 +21,15 @@ import (
 type display struct {
 	out   *console.Console
 	live  *console.Live
-	slot  int // how wide the names of slots are
-	width int // of the names of agents
+	slot  int  // how wide the names of slots are
+	width int  // of the names of agents
+	lands bool // a lander runs beside the crew
 
 	mu    sync.Mutex
 	slots []*view
 	title int // how wide titles are, at most
 	count map[crew.EventKind]int
+	fates map[board.ID]crew.EventKind // of tasks that the lander has seen to, since they were begun
 }
 
 // A view is a slot as the display shows it.
@@ -38,13 +40,15 @@ type view struct {
 	title string
 	since time.Time
 	said  string
+	asks  string // what question it waits for, and since when
+	asked time.Time
 	rests string // why it takes no task, if it takes none
 	over  bool
 }
 
 // newDisplay returns a display for slots with these agents, and for slots that review.
 func newDisplay(out *console.Console, agents, reviewers []agent.Agent) *display {
-	d := &display{out: out, live: out.Live(), count: map[crew.EventKind]int{}, slot: 7}
+	d := &display{out: out, live: out.Live(), count: map[crew.EventKind]int{}, fates: map[board.ID]crew.EventKind{}, slot: 7}
 	if len(reviewers) > 0 {
 		d.slot = len("review-1")
 	}
@@ -84,21 +88,61 @@ func (d *display) notice(text string) { d.live.Infof("%s", text) }
 // line writes a line about what happened in a slot.
 func (d *display) line(slot, agent string, style console.Style, text string) {
 	who := time.Now().Format("15:04:05") + "  " + d.who(slot, agent)
-	text = console.OneLine(text)
+	width := 0
 	if d.live.Terminal() {
-		text = console.Truncate(text, max(1, d.live.Width()-console.TextWidth(who)))
+		width = d.live.Width()
 	}
-	d.live.Infof("%s", d.out.Styled(console.Dim, who)+d.out.Styled(style, text))
+	for n, text := range logLines(who, text, width) {
+		if n > 0 {
+			who = strings.Repeat(" ", console.TextWidth(who))
+		}
+		d.live.Infof("%s", d.out.Styled(console.Dim, who)+d.out.Styled(style, text))
+	}
+}
+
+// logLines breaks a text into lines that fit behind who into a width; 0 is no limit.
+func logLines(who, text string, width int) []string {
+	text = console.OneLine(text)
+	if width == 0 {
+		return []string{text}
+	}
+	return console.WrapLines(text, max(21, width-console.TextWidth(who)))
 }
 
 // event shows what happened.
 func (d *display) event(e crew.Event) {
+	e = d.overtaken(e)
 	if line := d.take(e); line != "" {
 		d.line(cmp.Or(e.Slot, "work"), e.Agent, colours[e.Kind], line)
 	}
 	if e.Kind != crew.Said { // what agents say is shown with the next tick
 		d.draw()
 	}
+}
+
+// overtaken returns an event as it is now. A slot sees to its worktree before it says that a task waits to be landed: the
+// lander may have landed that by then, and have said so.
+func (d *display) overtaken(e crew.Event) crew.Event {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	fate, ok := d.fates[e.Task]
+	switch {
+	case e.Kind == crew.Began:
+		delete(d.fates, e.Task)
+	case ok && e.Kind == crew.Landing:
+		e.Kind = fate
+		if fate == crew.Done {
+			e.Text = "it has landed"
+		}
+	}
+	return e
+}
+
+// seenTo notes what a lander has done with a task.
+func (d *display) seenTo(id board.ID, fate crew.EventKind) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.fates[id] = fate
 }
 
 // take notes an event, and returns the line for it, if there is one.
@@ -113,9 +157,12 @@ func (d *display) take(e crew.Event) string {
 	case crew.Over:
 		*v = view{name: v.name, agent: v.agent, over: true}
 	case crew.Said:
-		v.said = e.Text
+		if v.said = e.Text; time.Since(v.asked) > askSettles {
+			v.asks = ""
+		}
 	case crew.Asked:
-		v.said = "waits for an answer"
+		id, _, _ := strings.Cut(e.Text, ":")
+		v.asks, v.asked = "waits for your answer: "+id, time.Now()
 		first, more, _ := strings.Cut(e.Text, "\n")
 		if more != "" {
 			first += " …"
@@ -133,7 +180,7 @@ func (d *display) take(e crew.Event) string {
 		return e.Text
 	case crew.Began:
 		*v = view{name: v.name, agent: v.agent, task: e.Task.String(), title: e.Title, since: time.Now()}
-		return fmt.Sprintf("%v begins: %s", e.Task, e.Title)
+		return fmt.Sprintf("%v begins: %s", e.Task, e.Title) + asWorker(e.Worker)
 	case crew.Reviewing:
 		*v = view{name: v.name, agent: v.agent, task: e.Task.String(), title: e.Title, since: time.Now()}
 		return fmt.Sprintf("reviews %v: %s", e.Task, e.Title)
@@ -149,6 +196,17 @@ func (d *display) take(e crew.Event) string {
 		return withText(fmt.Sprintf("%v %s", e.Task, words[e.Kind]), e.Text)
 	}
 	return ""
+}
+
+// askSettles is how long after a question what its agent says may still be about the question.
+const askSettles = 2 * time.Second
+
+// asWorker names a worker, so that people can stop it.
+func asWorker(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " (" + name + ")"
 }
 
 // withText adds a text to a line, if there is one.
@@ -214,9 +272,17 @@ func (d *display) block(width int, now time.Time) []string {
 		default:
 			add("", who)
 			add(console.Cyan, fmt.Sprintf("%-*s", taskWidth, v.task))
+			if v.asks != "" && room < titleWidth+14+console.TextWidth(v.asks) { // people have to see it on a narrow terminal, too
+				add(console.Yellow, "  "+console.OneLine(v.asks))
+				break
+			}
 			title := console.Truncate(console.OneLine(v.title), titleWidth)
 			add("", fmt.Sprintf("  %s%s  %8s  ", title, strings.Repeat(" ", max(0, titleWidth-console.TextWidth(title))), board.Span(now.Sub(v.since).Truncate(time.Second))))
-			add(console.Dim, console.OneLine(v.said))
+			if v.asks != "" {
+				add(console.Yellow, console.OneLine(v.asks))
+			} else if v.said != "" {
+				add(console.Dim, "| "+console.OneLine(v.said)) // so that it does not look like our own words
+			}
 		}
 		lines = append(lines, line)
 	}
@@ -227,22 +293,22 @@ func (d *display) block(width int, now time.Time) []string {
 var (
 	colours = map[crew.EventKind]console.Style{
 		crew.Done: console.Green, crew.Answered: console.Green, crew.Accepted: console.Green, crew.Rejected: console.Yellow, crew.Resumed: console.Cyan, crew.Asked: console.Yellow, crew.Rests: console.Yellow, crew.Review: console.Yellow, crew.Landing: console.Cyan, crew.Parked: console.Yellow,
-		crew.Failed: console.Red, crew.Lost: console.Red, crew.Untold: console.Red, crew.Trouble: console.Red,
+		crew.Failed: console.Red, crew.SentBack: console.Red, crew.Lost: console.Red, crew.Untold: console.Red, crew.Trouble: console.Red,
 	}
 	words = map[crew.EventKind]string{
 		crew.Accepted: "accepted", crew.Rejected: "rejected", crew.Skipped: "gives back the review of",
-		crew.Done: "is done", crew.Review: "waits for a review", crew.Landing: "waits to be landed", crew.Failed: "failed", crew.Parked: "waits for an answer", crew.Lost: "was taken away", crew.Untold: "has ended, and the board could not be told", crew.Returned: "is given back", crew.NotNow: "is given back by its agent",
+		crew.Done: "is done", crew.Review: "waits for a review", crew.Landing: "waits to be landed", crew.Failed: "failed", crew.SentBack: "goes back to its task", crew.Parked: "waits for an answer", crew.Lost: "was taken away", crew.Untold: "has ended, and the board could not be told", crew.Returned: "is given back", crew.NotNow: "is given back by its agent",
 	}
 	numbers = map[crew.EventKind]string{
 		crew.Accepted: "accepted in a review", crew.Rejected: "rejected in a review",
-		crew.Done: "done", crew.Review: "waiting for a review", crew.Landing: "waiting to be landed", crew.Parked: "waiting for an answer", crew.Lost: "taken away", crew.Untold: "not told to the board", crew.Returned: "given back", crew.NotNow: "given back by the agent",
+		crew.Done: "done", crew.Review: "waiting for a review", crew.Landing: "waiting to be landed", crew.SentBack: "sent back", crew.Parked: "waiting for an answer", crew.Lost: "taken away", crew.Untold: "not told to the board", crew.Returned: "given back", crew.NotNow: "given back by the agent",
 	}
 )
 
 // totals says how many jobs ended in which way, empty if none has.
 func (d *display) totals() string {
 	var list []string
-	for _, k := range []crew.EventKind{crew.Done, crew.Review, crew.Landing, crew.Failed, crew.Parked, crew.Lost, crew.Untold, crew.Returned, crew.NotNow, crew.Accepted, crew.Rejected, crew.Skipped} {
+	for _, k := range []crew.EventKind{crew.Done, crew.Review, crew.Landing, crew.Failed, crew.SentBack, crew.Parked, crew.Lost, crew.Untold, crew.Returned, crew.NotNow, crew.Accepted, crew.Rejected, crew.Skipped} {
 		n := d.count[k]
 		switch {
 		case n > 0 && k == crew.Failed: // of tasks that may be done since then
@@ -255,6 +321,9 @@ func (d *display) totals() string {
 	}
 	return strings.Join(list, " · ")
 }
+
+// maxWhy is how many columns of why a task has failed are shown at the end.
+const maxWhy = 300
 
 // end shows what came of it all, and how many tasks wait for people.
 func (d *display) end(results []crew.Result, waiting int) {
@@ -276,6 +345,12 @@ func (d *display) end(results []crew.Result, waiting int) {
 		d.count[r.Kind]++
 	}
 	d.out.Infof("%s", d.totals())
+	switch {
+	case d.count[crew.Landing] > 0 && d.lands:
+		d.out.Infof("  to see why it waits: bossman land status")
+	case d.count[crew.Landing] > 0:
+		d.out.Infof("  to land it: bossman land")
+	}
 	for _, r := range results {
 		if r.Merge != "" {
 			d.out.Infof("  %v  %s", r.Task, r.Merge)
@@ -284,6 +359,9 @@ func (d *display) end(results []crew.Result, waiting int) {
 	for _, r := range results {
 		if r.Over {
 			d.out.Infof("  %v  has failed: bossman task retry %v", r.Task, r.Task)
+			if why := console.Truncate(console.OneLine(r.Why), maxWhy); why != "" {
+				d.out.Infof("    %s", why)
+			}
 		}
 	}
 }

@@ -2,6 +2,8 @@ package crewcli
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/bossman-dev/bossman/crew"
 	"github.com/bossman-dev/bossman/crew/agent"
 	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/land"
 )
 
 // TestDisplay_block: on every terminal the block has the slots with their agents and tasks in
@@ -92,5 +95,85 @@ func TestDisplay_lines(t *testing.T) {
 	}
 	if got, want := d.totals(), "1 attempt failed · 1 given back by the agent · 1 accepted in a review · 1 rejected in a review · 1 review given back"; got != want {
 		t.Errorf("totals() = %q, want %q", got, want)
+	}
+}
+
+// A slot whose agent waits for an answer says for which, whatever its agent writes about the question.
+func TestDisplay_asks(t *testing.T) {
+	d := newDisplay(console.New(os.Stdin, os.Stdout, os.Stderr, func(string) string { return "" }), nil, nil)
+	id := board.ID{Project: "web", No: 1}
+	if line := d.take(crew.Event{Slot: "slot-1", Kind: crew.Began, Worker: "heron-e2a", Task: id, Title: "Paint the list of the front page"}); line != "web-1 begins: Paint the list of the front page (heron-e2a)" {
+		t.Errorf("begins: %q", line)
+	}
+	if line := d.take(crew.Event{Slot: "slot-1", Kind: crew.Asked, Task: id, Text: "q-2: Which\ncolour?"}); line != "web-1 asks q-2: Which …" {
+		t.Errorf("asks: %q", line)
+	}
+	d.take(crew.Event{Slot: "slot-1", Kind: crew.Said, Text: "Asked."})
+	for _, width := range []int{60, 80, 140} {
+		if lines := d.block(width, time.Now()); !strings.Contains(lines[1], "waits for your answer: q-2") || console.TextWidth(lines[1]) > width {
+			t.Errorf("the slot shows %q", lines[1])
+		}
+	}
+	d.slots[0].asked = time.Now().Add(-time.Minute)
+	d.take(crew.Event{Slot: "slot-1", Kind: crew.Said, Text: "waits for your answer: q-7"})
+	if lines := d.block(140, time.Now()); !strings.Contains(lines[1], "  | waits for your answer: q-7") {
+		t.Errorf("the slot shows %q", lines[1])
+	}
+}
+
+// A line of the log is broken, and not cut.
+func TestLogLines(t *testing.T) {
+	who, text := "20:00:00  slot-1   sh  ", strings.TrimSpace(strings.Repeat("word ", 60))
+	lines := logLines(who, text, 80)
+	if len(lines) < 2 || strings.Join(lines, " ") != text {
+		t.Errorf("logLines = %q", lines)
+	}
+	for _, line := range lines {
+		if console.TextWidth(who+line) > 80 {
+			t.Errorf("too wide: %q", line)
+		}
+	}
+	if lines := logLines(who, text, 0); len(lines) != 1 {
+		t.Errorf("without a terminal: %q", lines)
+	}
+}
+
+// TestDisplay_overtaken: a task does not wait to be landed after it has landed, or has gone back.
+func TestDisplay_overtaken(t *testing.T) {
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	d := newDisplay(console.New(os.Stdin, os.Stdout, log, func(string) string { return "" }), nil, nil)
+	web := func(n int64) board.ID { return board.ID{Project: "web", No: n} }
+	ends := func(n int64) { d.event(crew.Event{Slot: "slot-1", Kind: crew.Landing, Task: web(n)}) }
+	for n := range int64(3) {
+		d.event(crew.Event{Slot: "slot-1", Kind: crew.Began, Task: web(n + 1), Title: "a task"})
+	}
+	d.landed(land.Event{Kind: land.Landed, Task: web(1), Commit: strings.Repeat("1", 40)})
+	ends(1)
+	d.landed(land.Event{Kind: land.Conflict, Task: web(2), Text: "a.go"})
+	ends(2)
+	ends(3)
+	d.landed(land.Event{Kind: land.Red, Task: web(3)})
+	d.event(crew.Event{Slot: "slot-1", Kind: crew.Began, Task: web(3), Title: "a task"})
+	ends(3)
+	text, err := os.ReadFile(log.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(string(text)) {
+		if words := strings.Fields(line)[1:]; words[0] == "slot-1" && words[2] != "begins:" {
+			got = append(got, strings.Join(words[1:], " "))
+		}
+	}
+	want := []string{"web-1 is done: it has landed", "web-2 goes back to its task", "web-3 waits to be landed", "web-3 waits to be landed"}
+	if !slices.Equal(got, want) {
+		t.Errorf("it says %q, not %q\n%s", got, want, text)
+	}
+	if got := d.totals(); got != "1 done · 2 waiting to be landed · 1 sent back" {
+		t.Errorf("it counts %q", got)
 	}
 }

@@ -24,10 +24,10 @@ func landing(ctx context.Context, out *console.Console, shop *Shop, o *crew.Opti
 		out.Infof("%s", said)
 	}
 	lo.Watch = true
-	lo.Report = show.landed
+	lo.Report, show.lands = show.landed, true
 	l := land.New(&lo)
 	o.Target = lo.Target
-	o.Onto = land.NewSource(lo.Repo, lo.Target, lo.Accept)
+	o.Onto = land.NewSource(lo.Board, lo.Project, lo.Repo, lo.Target, lo.Accept)
 	o.ToLand = func(ctx context.Context) (int, error) {
 		line, err := lo.Board.Line(ctx, lo.Project)
 		if left := l.Waiting(); left >= 0 {
@@ -52,6 +52,12 @@ const landPause = 30 * time.Second
 func (d *display) landed(e land.Event) {
 	line, style := e.Text, console.Yellow
 	switch e.Kind {
+	case land.Landed:
+		d.seenTo(e.Task, crew.Done)
+	case land.Conflict, land.Red, land.Closed:
+		d.seenTo(e.Task, crew.SentBack)
+	}
+	switch e.Kind {
 	case land.Checking:
 		return
 	case land.Landed:
@@ -68,6 +74,8 @@ func (d *display) landed(e land.Event) {
 		line = fmt.Sprintf("%v: %s", e.Task, e.Text)
 	case land.Stopped:
 		line, style = "nothing lands: "+e.Text, console.Red
+	case land.Moved:
+		style = console.Red
 	case land.Waits:
 		if !e.Task.IsZero() {
 			line = fmt.Sprintf("%v waits to be landed: %s", e.Task, e.Text)

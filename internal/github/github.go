@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/land"
 )
 
@@ -39,7 +39,7 @@ const (
 
 // View returns the newest pull request of a branch; the zero one if there is none.
 func (c CLI) View(ctx context.Context, branch string) (p land.Pull, err error) {
-	out, err := c.run(ctx, "", "pr", "view", branch, "--repo", c.Repo, "--json", "state,mergeCommit,url,comments,reviews")
+	out, err := c.run(ctx, "", "pr", "view", branch, "--repo", c.Repo, "--json", "state,headRefOid,mergeCommit,url,comments,reviews,commits")
 	if e, ok := errors.AsType[*land.PullError](err); ok && strings.Contains(e.Said, "no pull requests found") {
 		return p, nil
 	}
@@ -54,25 +54,45 @@ func (c CLI) View(ctx context.Context, branch string) (p land.Pull, err error) {
 	}
 	var got struct {
 		State       string `json:"state"`
+		Head        string `json:"headRefOid"`
 		URL         string `json:"url"`
 		MergeCommit *struct {
 			OID string `json:"oid"`
 		} `json:"mergeCommit"`
+		Commits []struct {
+			OID      string    `json:"oid"`
+			Headline string    `json:"messageHeadline"`
+			Authored time.Time `json:"authoredDate"`
+		} `json:"commits"`
 		Comments []said `json:"comments"`
 		Reviews  []said `json:"reviews"`
 	}
 	if err := json.Unmarshal(out, &got); err != nil {
 		return p, &land.PullError{Said: fmt.Sprintf("its answer is not as expected: %v", err)}
 	}
-	p = land.Pull{State: land.PullState(got.State), URL: got.URL}
+	p = land.Pull{State: land.PullState(got.State), URL: got.URL, Head: got.Head}
 	if got.MergeCommit != nil {
 		p.Merged = got.MergeCommit.OID
 	}
-	for _, s := range append(got.Reviews, got.Comments...) {
-		if text := strings.TrimSpace(s.Body); text != "" {
-			p.Comments = append(p.Comments, s.Author.Login+": "+text)
+	for _, commit := range got.Commits {
+		p.Commits = append(p.Commits, land.PullCommit{Commit: commit.OID, Subject: commit.Headline, Authored: commit.Authored.Unix()})
+	}
+	add := func(list []said) {
+		for _, s := range list {
+			if text := strings.TrimSpace(s.Body); text != "" {
+				p.Comments = append(p.Comments, s.Author.Login+": "+text)
+			}
 		}
 	}
+	add(got.Reviews)
+	if p.State == land.PullClosed { // else nobody is told
+		inline, err := c.inline(ctx, p.URL)
+		if err != nil {
+			return p, err
+		}
+		p.Comments = append(p.Comments, inline...)
+	}
+	add(got.Comments)
 	return p, nil
 }
 
@@ -86,21 +106,25 @@ func (c CLI) Create(ctx context.Context, base, branch, title, body string) (stri
 func (c CLI) run(ctx context.Context, stdin string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "gh", args...)
+	cmd, err := git.ProgramsOutside().Command(ctx, "gh", args...)
+	if e, ok := errors.AsType[*git.LeftOutError](err); ok {
+		return nil, &land.PullError{Said: e.Error() + ": install it elsewhere"}
+	}
+	if err != nil {
+		return nil, &land.PullError{Said: "it is not in the PATH of this process: install it, and log in with gh auth login"}
+	}
 	cmd.Dir = "/"
-	cmd.Env = append(cmd.Environ(), "GH_PROMPT_DISABLED=1", "GH_NO_UPDATE_NOTIFIER=1", "NO_COLOR=1")
+	cmd.Env = append(cmd.Env, "PWD=/", "GH_PROMPT_DISABLED=1", "GH_NO_UPDATE_NOTIFIER=1", "NO_COLOR=1")
 	cmd.Stdin = strings.NewReader(stdin)
 	cmd.WaitDelay = time.Second
 	out, said := limited{most: maxAnswer}, limited{most: 1 << 20}
 	cmd.Stdout, cmd.Stderr = &out, &said
-	err := cmd.Run()
+	err = cmd.Run()
 	switch {
 	case out.over:
 		return nil, &land.PullError{Said: fmt.Sprintf("its answer has more than %d MiB", maxAnswer>>20)}
 	case err == nil:
 		return out.kept, nil
-	case errors.Is(err, exec.ErrNotFound):
-		return nil, &land.PullError{Said: "it is not in the PATH of this process: install it, and log in with gh auth login"}
 	}
 	text := strings.TrimSpace(string(said.kept))
 	if text == "" || ctx.Err() != nil {

@@ -1,9 +1,11 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -68,16 +70,19 @@ func (c CLI) Issues(ctx context.Context, labels []string) ([]Issue, error) {
 	return list, nil
 }
 
-// Has reports whether an issue is one of the repository.
+// Has reports whether an issue is one of the repository. Without a host, that is the one that gh asks.
 func (c CLI) Has(url string) bool {
 	m := issuePattern.FindStringSubmatch(url)
 	if m == nil || c.Repo == "" || len(url) > maxURL {
 		return false
 	}
-	return strings.EqualFold(m[1], c.Repo) || strings.EqualFold(m[2], c.Repo)
+	if strings.Count(c.Repo, "/") == 1 {
+		return strings.EqualFold(m[1], cmp.Or(os.Getenv("GH_HOST"), "github.com")+"/"+c.Repo)
+	}
+	return strings.EqualFold(m[1], c.Repo)
 }
 
-var issuePattern = regexp.MustCompile(`^https://([A-Za-z0-9.-]+/([A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+))/issues/[1-9][0-9]*$`)
+var issuePattern = regexp.MustCompile(`^https://([A-Za-z0-9.-]+/[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+)/issues/[1-9][0-9]*$`)
 
 // Task is what an issue becomes in a plan: a draft in the words of its author.
 func (i Issue) Task() board.PlanTask {

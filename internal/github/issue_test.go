@@ -48,6 +48,7 @@ func TestIssue_Task(t *testing.T) {
 }
 
 func TestCLI_Has(t *testing.T) {
+	t.Setenv("GH_HOST", "")
 	const url = "https://github.com/acme/web/issues/7"
 	for repo, want := range map[string]bool{
 		"acme/web": true, "github.com/Acme/Web": true, "web": false, "acme/api": false, "ghe.example.org/acme/web": false, "": false,
@@ -56,7 +57,7 @@ func TestCLI_Has(t *testing.T) {
 			t.Errorf("%q has %s: %v", repo, url, got)
 		}
 	}
-	for _, bad := range []string{url + "/../../api/issues/1", "https://github.com/acme/web/pull/7", url + "\n", "https://evil@github.com/acme/web/issues/7", "--repo"} {
+	for _, bad := range []string{url + "/../../api/issues/1", "https://github.com/acme/web/pull/7", url + "\n", "https://evil@github.com/acme/web/issues/7", "https://evil.example/acme/web/issues/7", "--repo"} {
 		if (CLI{Repo: "acme/web"}).Has(bad) {
 			t.Errorf("acme/web has %q", bad)
 		}

@@ -33,6 +33,7 @@ type Board interface {
 	Line(ctx context.Context, slug string) (board.Line, error)
 	Intents(ctx context.Context, f board.IntentFilter) ([]board.Intent, error)
 	Return(ctx context.Context, a board.Actor, id board.ID, r board.Return) (board.Outcome, error)
+	Get(ctx context.Context, id board.ID, events int) (board.Dossier, error)
 }
 
 // An Office is the board for the commands that need no repository.
@@ -47,7 +48,7 @@ type Office struct {
 // Command returns bossman land. yard opens the board and the repository of the working directory,
 // office the board alone.
 func Command(out *console.Console, yard func(ctx context.Context) (*Yard, error), office func(ctx context.Context) (*Office, error)) *cobra.Command {
-	var watch bool
+	var watch, fromHere bool
 	cmd := &cobra.Command{
 		Use: "land", Short: "Land accepted work on the target branch", Args: cobra.NoArgs,
 		Long: `Land merges the accepted work of tasks into the target branch of the project, and never
@@ -58,17 +59,21 @@ task.
 
 The target is set with bossman project set --land BRANCH; the first bossman land on a board of
 one's own takes the branch that is checked out. Only with a target at a remote repository, such
-as origin/main, anything is pushed.`,
+as origin/main, anything is pushed.
+
+A target that does not have the work that landed last is that of another clone or of a fork, or
+was put back: nothing lands on it. With --from-here you say that landing goes on from it.`,
 		Example: "  bossman land\n  bossman land --watch\n  bossman land status",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), out, yard, watch) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), out, yard, watch, fromHere) },
 	}
 	cmd.Flags().BoolVar(&watch, "watch", false, "go on landing until it is interrupted")
+	cmd.Flags().BoolVar(&fromHere, "from-here", false, "go on from the target as this clone has it, although it does not have the work that landed last")
 	cmd.AddCommand(status(out, office), returns(out, office), undo(out, yard, office))
 	return cmd
 }
 
 // run lands what is queued.
-func run(ctx context.Context, out *console.Console, open func(ctx context.Context) (*Yard, error), watch bool) error {
+func run(ctx context.Context, out *console.Console, open func(ctx context.Context) (*Yard, error), watch, fromHere bool) error {
 	if err := out.RefuseAgent(); err != nil {
 		return err
 	}
@@ -81,7 +86,7 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 		out.Infof("%s", y.Said)
 	}
 	o := y.Options
-	o.Watch = watch
+	o.Watch, o.FromHere = watch, fromHere
 	l := &log{out: out, progress: out.Progress(), target: o.Target.String()}
 	o.Report = l.event
 	upkeep, end := context.WithCancel(context.WithoutCancel(ctx))

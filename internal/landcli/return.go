@@ -5,6 +5,8 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/visible"
+	"github.com/bossman-dev/bossman/land"
 	"github.com/spf13/cobra"
 )
 
@@ -26,21 +28,47 @@ func returns(out *console.Console, open func(ctx context.Context) (*Office, erro
 				if err != nil {
 					return err
 				}
+				pull := OpenPull(cmd.Context(), o.Board, id)
 				done, err := o.Board.Return(cmd.Context(), o.Actor, id, board.Return{Kind: board.ReturnAsked, Text: reason})
 				if err != nil {
 					return err
 				}
 				if out.JSON {
-					if err := out.PrintJSONLine(map[string]string{"task": done.Task.String(), "status": string(done.Status)}); err != nil {
+					said := map[string]string{"task": done.Task.String(), "status": string(done.Status)}
+					if pull != "" {
+						said["open_pull_request"] = pull
+					}
+					if err := out.PrintJSONLine(said); err != nil {
 						return err
 					}
 					continue
 				}
 				out.Linef("%v is out of the queue, and is handed out again. No failure was counted.", done.Task)
+				SayOpenPull(out, pull)
 			}
 			return nil
 		},
 	}
 	cmd.Flags().StringVarP(&reason, "reason", "m", "", "what the next worker is told")
 	return cmd
+}
+
+// OpenPull returns the address of the open pull request of a task that is in the landing queue, empty if none is known.
+func OpenPull(ctx context.Context, b interface {
+	Line(ctx context.Context, slug string) (board.Line, error)
+}, id board.ID,
+) string {
+	line, err := b.Line(ctx, id.Project)
+	if err != nil {
+		return ""
+	}
+	return land.OpenPull(line, id)
+}
+
+// SayOpenPull says that a pull request stays open whose task has left the landing queue; url is as OpenPull returns it. People may want
+// what was written there, or merge it all the same.
+func SayOpenPull(out *console.Console, url string) {
+	if url != "" {
+		out.Infof("Its pull request stays open, and what becomes of it has no effect on the task. To close it: gh pr close %s", visible.ShellWord(url))
+	}
 }

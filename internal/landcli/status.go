@@ -1,7 +1,9 @@
 package landcli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -37,7 +39,12 @@ func status(out *console.Console, open func(ctx context.Context) (*Office, error
 			if err != nil {
 				return err
 			}
-			s := state{p, line, last}
+			s := state{p, line, last, map[board.ID]string{}}
+			for _, i := range last {
+				if err := s.own(cmd.Context(), o.Board, i); err != nil {
+					return err
+				}
+			}
 			if out.JSON {
 				return out.PrintJSON(s.json())
 			}
@@ -52,6 +59,25 @@ type state struct {
 	project board.Project
 	line    board.Line
 	last    []board.Intent
+	commits map[board.ID]string // with which the tasks of last have landed, if that is not the commit of the move
+}
+
+// own notes with which commit of a move each of its tasks has landed.
+func (s state) own(ctx context.Context, b Board, i board.Intent) error {
+	if len(i.Items) < 2 {
+		return nil
+	}
+	for _, item := range i.Items {
+		d, err := b.Get(ctx, item.Task, 0)
+		switch {
+		case errors.Is(err, board.ErrNotFound): // it was archived meanwhile
+		case err != nil:
+			return err
+		case d.Task.Attempt == item.Attempt && d.Doc.Result != nil:
+			s.commits[item.Task] = d.Doc.Result.Landed
+		}
+	}
+	return nil
 }
 
 // lives reports whether a lander is at work.
@@ -100,6 +126,9 @@ func (s state) print(out *console.Console) {
 	if note.Stopped != "" && len(s.line.Queue) > 0 {
 		out.Field("", console.Red.Cell("Nothing lands, says "+holder+":"), console.Text(note.Stopped))
 	}
+	if note.Moved != "" {
+		out.Field("", console.Yellow.Cell("Not by Bossman:"), console.Text(note.Moved))
+	}
 	out.Linef("")
 	if len(s.line.Queue) == 0 {
 		out.Linef("Nothing waits to be landed.")
@@ -115,7 +144,7 @@ func (s state) print(out *console.Console) {
 		}
 	}
 	for _, r := range note.Reworks {
-		out.Field("", console.Cyan.Cell(r.Task.String()), console.Text(fmt.Sprintf("is worked on again, because of a conflict in %.200q", r.Files)))
+		out.Field("", console.Cyan.Cell(r.Task.String()), console.Text(fmt.Sprintf("is worked on or reviewed again, because of a conflict in %.200q", r.Files)))
 	}
 	for _, w := range note.Untold {
 		out.Field("", console.Cyan.Cell(w.Task.String()+":"), console.Text(w.Why))
@@ -128,7 +157,7 @@ func (s state) print(out *console.Console) {
 	rows = rows[:0]
 	for _, i := range s.last {
 		for _, item := range i.Items {
-			rows = append(rows, console.Row{console.Cyan.Cell(item.Task.String()), console.Text(git.Short(i.New)), console.Dim.Cell(boardtext.Ago(s.line.Now, i.EndedAt))})
+			rows = append(rows, console.Row{console.Cyan.Cell(item.Task.String()), console.Text(git.Short(cmp.Or(s.commits[item.Task], i.New))), console.Dim.Cell(boardtext.Ago(s.line.Now, i.EndedAt))})
 		}
 	}
 	out.Table("  ", []console.Column{{}, {}, {}}, rows)
@@ -140,6 +169,7 @@ type stateJSON struct {
 	Target  string       `json:"target"`
 	Lander  *landerJSON  `json:"lander,omitzero"`
 	Stopped string       `json:"stopped,omitzero"`
+	Moved   string       `json:"moved,omitzero"`
 	Queue   []queuedJSON `json:"queue"`
 	Reworks []reworkJSON `json:"reworks"`
 	Landed  []moveJSON   `json:"landed"`
@@ -180,7 +210,7 @@ type moveJSON struct {
 
 func (s state) json() stateJSON {
 	note := s.note()
-	out := stateJSON{Project: s.project.Slug, Target: s.project.Land, Queue: []queuedJSON{}, Reworks: []reworkJSON{}, Landed: []moveJSON{}, Untold: []untoldJSON{}}
+	out := stateJSON{Project: s.project.Slug, Target: s.project.Land, Moved: note.Moved, Queue: []queuedJSON{}, Reworks: []reworkJSON{}, Landed: []moveJSON{}, Untold: []untoldJSON{}}
 	if len(s.line.Queue) > 0 {
 		out.Stopped = note.Stopped
 	}

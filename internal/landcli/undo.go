@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
@@ -40,15 +42,22 @@ since, checks it and lands it, like any other work. The task itself stays done.`
 			if err != nil {
 				return err
 			}
-			done, err := land.Undo(cmd.Context(), &y.Options, y.Board, y.Person, id, reason)
+			_, notPerson := out.RequirePerson() // a script orders no more than a review
+			done, err := land.Undo(cmd.Context(), &y.Options, y.Board, y.Person, id, reason, notPerson == nil)
 			if e, ok := errors.AsType[*land.NotUndoneError](err); ok {
 				return console.Errorf(console.Conflict, e.Next, "%s", e.Why)
+			}
+			if err != nil && !done.Undo.IsZero() {
+				return fmt.Errorf("%w; %v is a draft until that has succeeded: bossman land undo %v goes on, and bossman task cancel %[2]v ends it", err, done.Undo, id)
 			}
 			if err != nil {
 				return err
 			}
 			if out.JSON {
-				return out.PrintJSON(map[string]string{"task": id.String(), "undo": done.Undo.String(), "redo": done.Redo.String(), "status": string(done.Status), "commit": done.Commit})
+				return out.PrintJSON(map[string]any{
+					"task": id.String(), "undo": done.Undo.String(), "redo": done.Redo.String(), "status": string(done.Status), "commit": done.Commit,
+					"shared": ids(done.Shared), "held": ids(done.Held), "begun": ids(done.Begun),
+				})
 			}
 			next := "waits to be landed: bossman land"
 			if done.Status == board.InReview {
@@ -56,9 +65,27 @@ since, checks it and lands it, like any other work. The task itself stays done.`
 			}
 			out.Linef("%v takes back commit %s, with which %v landed, and %s", done.Undo, git.Short(done.Commit), id, next)
 			out.Linef("%v is to do it again, after that. If it is not to be done at all: bossman task cancel %v", done.Redo, done.Redo)
+			if list := ids(done.Shared); len(list) > 0 {
+				out.Linef("These had the same work, and lose it, too: %s", strings.Join(list, ", "))
+			}
+			if list := ids(done.Held); len(list) > 0 {
+				out.Linef("Until then these wait, which build on %v: %s", id, strings.Join(list, ", "))
+			}
+			if list := ids(done.Begun); len(list) > 0 {
+				out.Linef("These build on %v, too, and were begun: %s", id, strings.Join(list, ", "))
+			}
 			return nil
 		},
 	}
 	cmd.Flags().StringVarP(&reason, "reason", "m", "", "why, which the next worker is told")
 	return cmd
+}
+
+// ids are the names of tasks.
+func ids(list []board.ID) []string {
+	names := make([]string, len(list))
+	for i, id := range list {
+		names[i] = id.String()
+	}
+	return names
 }

@@ -51,7 +51,7 @@ tool reports an error.`,
 			return console.Errorf(console.Usage, s.target.line("tools", console.ShellWords(args[:1]...))+" shows its arguments", "%s: %w", t.Name, err)
 		}
 		res, err := s.Call(ctx, t.Name, given, &mcp.CallOptions{
-			Progress: func(p mcp.ProgressParams) { s.progress.Set(progressText(p)) },
+			Progress: func(_ context.Context, p mcp.Progress) { s.progress.Set(progressText(p)) },
 			OnTask:   func(id string) { s.progress.Set("continues as task " + id) },
 		})
 		s.progress.Clear()

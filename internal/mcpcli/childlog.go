@@ -73,35 +73,31 @@ func (l *childLog) Handle(_ context.Context, r slog.Record) error {
 func (l *childLog) WithAttrs([]slog.Attr) slog.Handler { return l }
 func (l *childLog) WithGroup(string) slog.Handler      { return l }
 
-// onNotify shows the messages that the server logs.
-func (s *session) onNotify(_ context.Context, n mcp.Notification) {
-	if n.Method != "notifications/message" {
-		return
-	}
-	var m struct {
-		Level  string `json:"level"`
-		Logger string `json:"logger"`
-		Data   any    `json:"data"`
-	}
-	if json.Unmarshal(n.Params, &m) != nil {
-		return
-	}
-	text, ok := m.Data.(string)
-	if !ok {
-		raw, err := json.Marshal(m.Data, json.Deterministic(true))
-		if err != nil {
-			return
-		}
-		text = string(raw)
+// onLog shows the messages that the server logs.
+func (s *session) onLog(_ context.Context, m mcp.LogMessage) {
+	text := ""
+	if json.Unmarshal(m.Data, &text) != nil {
+		text = string(m.Data)
 	}
 	if m.Logger != "" {
 		text = m.Logger + ": " + text
 	}
-	s.progress.Infof("[%s] %s", console.OneLine(m.Level), console.ErrorText(text))
+	s.progress.Infof("[%s] %s", levelName(m.Level), console.ErrorText(text))
+}
+
+// levelName is the protocol's name of a level.
+func levelName(l slog.Level) string {
+	names := []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+	levels := []slog.Level{slog.LevelInfo, slog.LevelInfo + 2, slog.LevelWarn, slog.LevelError, slog.LevelError + 4, slog.LevelError + 8, slog.LevelError + 12}
+	i, found := slices.BinarySearch(levels, l)
+	if found {
+		i++
+	}
+	return names[i]
 }
 
 // progressText is a line about how far a call has come.
-func progressText(p mcp.ProgressParams) string {
+func progressText(p mcp.Progress) string {
 	text := fmt.Sprintf("%g", p.Progress)
 	if p.Total > 0 {
 		text = fmt.Sprintf("%3.0f %%  %g of %g", min(100, 100*p.Progress/p.Total), p.Progress, p.Total)

@@ -1,6 +1,7 @@
 package mcpcli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/clientconfig"
+	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
 )
@@ -24,35 +26,6 @@ func clientNames() []string {
 		names = append(names, c.ID)
 	}
 	return append(names, allClients)
-}
-
-// places are where the user's clients keep their files.
-func (c *cli) places() clientconfig.Places {
-	p := clientconfig.Places{Getenv: os.LookupEnv}
-	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
-		p.Home = filepath.Clean(home)
-	}
-	if dir, err := os.Getwd(); err == nil {
-		p.Project = projectOf(dir, p.Home)
-	}
-	return p
-}
-
-// projectOf is the directory of the repository that dir is in, or dir itself. It is empty
-// for the home directory, whose files are the user's.
-func projectOf(dir, home string) string {
-	for d := dir; d != home; d = filepath.Dir(d) {
-		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
-			return d
-		}
-		if d == filepath.Dir(d) {
-			break
-		}
-	}
-	if dir == home {
-		return ""
-	}
-	return dir
 }
 
 func findClient(name string) (*clientconfig.Client, error) {
@@ -72,7 +45,7 @@ func (c *cli) configured(ctx context.Context, from, name string, trust bool) (*t
 	if err != nil {
 		return nil, err
 	}
-	servers, unread := client.Read(c.places())
+	servers, unread := client.Read(clientconfig.Here())
 	var found *clientconfig.Server
 	var refused *clientconfig.Server
 	var names []string
@@ -114,7 +87,7 @@ func (c *cli) configured(ctx context.Context, from, name string, trust bool) (*t
 	if found.Disabled {
 		c.Infof("%s is turned off in %s.", name, client.Title)
 	}
-	s, err := found.Expand(clientconfig.Values{Getenv: os.LookupEnv, Home: c.places().Home, Input: func(in clientconfig.Input) (string, error) {
+	s, err := found.Expand(clientconfig.Values{Getenv: os.LookupEnv, Home: clientconfig.Here().Home, Input: func(in clientconfig.Input) (string, error) {
 		return c.configInput(ctx, in)
 	}})
 	if err != nil {
@@ -130,6 +103,10 @@ func (c *cli) configured(ctx context.Context, from, name string, trust bool) (*t
 	t := &target{typed: "--from " + from + " " + console.ShellWords(name), before: true}
 	if len(s.Args) > 0 {
 		t.command = &mcp.Command{Args: s.Args, Env: s.Environ(), Dir: s.Dir}
+		if s.Scope != clientconfig.Project {
+			path := "PATH=" + cmp.Or(git.ProgramsOutside().List(os.Getenv("PATH")), os.DevNull) // it is the user's own
+			t.command.Env = append([]string{path}, t.command.Env...)
+		}
 		return t, nil
 	}
 	t.url, t.header = s.URL, s.Header()
@@ -179,7 +156,7 @@ func (c *cli) completeServer(from string) []string {
 	if !ok {
 		return nil
 	}
-	servers, _ := client.Read(c.places())
+	servers, _ := client.Read(clientconfig.Here())
 	var names []string
 	for _, s := range servers {
 		if !s.Shadowed {
@@ -212,7 +189,7 @@ func (c *cli) listConfigured(from string) error {
 		}
 		which = []*clientconfig.Client{client}
 	}
-	p := c.places()
+	p := clientconfig.Here()
 	out := []configuredJSON{}
 	var rows []console.Row
 	var failed error

@@ -37,12 +37,12 @@ func (s *session) explain(ctx context.Context, err error) error {
 	if _, refused := errors.AsType[*mcp.StatusError](err); refused && s.Client == nil {
 		return s.explainHTTP(err)
 	}
-	if errors.Is(err, mcp.ErrListTooLong) {
+	if errors.Is(err, jsonrpc.ErrTooLong) {
 		name := shownURL(s.target.url)
 		if s.target.command != nil {
 			name = s.target.command.Args[0]
 		}
-		return console.Errorf(console.Failure, "tell the author of the server: a list must end", "%s: %w", name, err)
+		return console.Errorf(console.Failure, "tell the author of the server: a list or a line must end", "%s: %w", name, err)
 	}
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		if e.Code == jsonrpc.CodeMethodNotFound {

@@ -34,7 +34,7 @@ func (c *cli) promptCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		res, err := s.Prompt(ctx, args[0], arguments)
+		res, err := s.Prompt(ctx, args[0], arguments, nil)
 		if err != nil {
 			return err
 		}

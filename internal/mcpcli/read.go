@@ -22,20 +22,20 @@ func (c *cli) readCommand() *cobra.Command {
 		if len(args) == 0 {
 			return s.listResources(ctx)
 		}
-		all := []mcp.Contents{}
+		all := []mcp.ResourceContents{}
 		for _, uri := range args {
-			contents, err := s.Read(ctx, uri)
+			res, err := s.Read(ctx, uri, nil)
 			if errors.Is(err, mcp.ErrNotFound) {
 				return s.noResource(ctx, uri)
 			}
 			if err != nil {
 				return err
 			}
-			all = append(all, contents...)
+			all = append(all, res.Contents...)
 		}
 		if s.JSON {
 			return s.PrintJSON(struct {
-				Contents []mcp.Contents `json:"contents"`
+				Contents []mcp.ResourceContents `json:"contents"`
 			}{all})
 		}
 		for _, c := range all {
@@ -65,14 +65,14 @@ func (s *session) noResource(ctx context.Context, uri string) error {
 }
 
 func (s *session) listResources(ctx context.Context) error {
-	resources, templates := []*mcp.Resource{}, []*mcp.Resource{}
+	resources, templates := []*mcp.Resource{}, []*mcp.ResourceTemplate{}
 	for r, err := range s.Resources(ctx) {
 		if err != nil {
 			return err
 		}
 		resources = append(resources, r)
 	}
-	for r, err := range s.Templates(ctx) {
+	for r, err := range s.ResourceTemplates(ctx) {
 		if err != nil {
 			return err
 		}
@@ -80,9 +80,9 @@ func (s *session) listResources(ctx context.Context) error {
 	}
 	if s.JSON {
 		return s.PrintJSON(struct {
-			Server    serverJSON      `json:"server"`
-			Resources []*mcp.Resource `json:"resources"`
-			Templates []*mcp.Resource `json:"resourceTemplates"`
+			Server    serverJSON              `json:"server"`
+			Resources []*mcp.Resource         `json:"resources"`
+			Templates []*mcp.ResourceTemplate `json:"resourceTemplates"`
 		}{s.serverJSON(), resources, templates})
 	}
 	s.heading(len(resources)+len(templates), "resource")
@@ -91,12 +91,14 @@ func (s *session) listResources(ctx context.Context) error {
 		return nil
 	}
 	var rows []console.Row
-	for _, r := range append(resources, templates...) {
-		rows = append(rows, console.Row{
-			console.Cyan.Cell(cmp.Or(r.URI, r.URITemplate)),
-			console.Dim.Cell(r.MIMEType),
-			console.Text(firstSentence(cmp.Or(r.Description, r.Title, r.Name))),
-		})
+	add := func(uri, mimeType string, about ...string) {
+		rows = append(rows, console.Row{console.Cyan.Cell(uri), console.Dim.Cell(mimeType), console.Text(firstSentence(cmp.Or(about...)))})
+	}
+	for _, r := range resources {
+		add(r.URI, r.MIMEType, r.Description, r.Title, r.Name)
+	}
+	for _, r := range templates {
+		add(r.URITemplate, r.MIMEType, r.Description, r.Title, r.Name)
 	}
 	s.Table("", []console.Column{{Head: "RESOURCE"}, {Head: "TYPE", Drop: 1}, {Head: "DESCRIPTION", Flex: true}}, rows)
 	if len(templates) > 0 && s.OutIsTerminal() {

@@ -123,7 +123,7 @@ func (s *session) printContent(name string, c mcp.Content, save *files) error {
 }
 
 // printContents prints the contents of a resource, with its URI if head is set.
-func (s *session) printContents(c mcp.Contents, head bool, save *files) error {
+func (s *session) printContents(c mcp.ResourceContents, head bool, save *files) error {
 	if c.Blob != nil {
 		return s.file(save, path.Base(strings.TrimRight(c.URI, "/")), c.MIMEType, c.Blob)
 	}

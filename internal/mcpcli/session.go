@@ -35,15 +35,15 @@ type session struct {
 
 func (s *session) connect(ctx context.Context) error {
 	log := slog.New(s.child)
-	level := mcp.LogInfo
+	level := slog.LevelInfo
 	if s.options.verbose {
-		level = mcp.LogDebug
+		level = slog.LevelDebug
 	}
 	o := &mcp.ClientOptions{
 		Info:   mcp.Implementation{Name: "bossman", Title: "Bossman", Version: s.version},
 		Logger: log, LogLevel: level, Tasks: true,
-		Elicit:   s.elicit,
-		OnNotify: s.onNotify,
+		Elicit: s.elicit,
+		OnLog:  s.onLog,
 	}
 	if s.target.command != nil {
 		s.target.command.Logger = log

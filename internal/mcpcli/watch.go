@@ -44,8 +44,8 @@ type changeJSON struct {
 }
 
 func (w *watcher) run(ctx context.Context, uris []string) error {
-	offers := w.Server()
-	f := mcp.Filter{Watch: uris}
+	offers := w.ServerCapabilities()
+	f := mcp.EventFilter{ResourceURIs: uris}
 	f.Tools = offers.Tools != nil && offers.Tools.ListChanged
 	f.Prompts = offers.Prompts != nil && offers.Prompts.ListChanged
 	f.Resources = offers.Resources != nil && offers.Resources.ListChanged

@@ -6,12 +6,12 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/bossman-dev/bossman/internal/console"
 )
@@ -42,8 +42,13 @@ func (n *Notifier) Asked(q board.Question) {
 			n.Log.Error("a question could not be written", "question", q.ID.String(), "err", err)
 			return
 		}
-		cmd := exec.CommandContext(ctx, n.Command[0], n.Command[1:]...)
+		cmd, err := git.ProgramsOutside().Command(ctx, n.Command[0], n.Command[1:]...)
+		if err != nil {
+			n.Log.Warn("the notify command cannot be run", "question", q.ID.String(), "err", err)
+			return
+		}
 		cmd.Dir = homeDir()
+		cmd.Env = append(cmd.Env, "PWD="+cmd.Dir)
 		cmd.Stdin = bytes.NewReader(append(text, '\n'))
 		cmd.WaitDelay = time.Second
 		if out, err := cmd.CombinedOutput(); err != nil {

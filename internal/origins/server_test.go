@@ -115,9 +115,9 @@ func TestServer(t *testing.T) {
 	s.send(cancel)
 	s.ask(`{"jsonrpc": "2.0", "id": "after", "method": "ping"}`, `{"jsonrpc": "2.0", "id": "after", "result": {}}`)
 
-	// A message has 1 MiB at most, and one that is longer harms nobody.
+	// A message of 1 MiB is taken, and one that is longer than the limit harms nobody.
 	s.ask(`{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x": "`+strings.Repeat("x", 1<<20-100)+`"}}`, `{"id": 1, "result": {}}`)
-	s.ask(`{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x": "`+strings.Repeat("x", 1<<20)+`"}}`, `{"error": {"code": -32600}}`)
+	s.ask(`{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x": "`+strings.Repeat("x", 16<<20)+`"}}`, `{"id": 1, "error": {"code": -32600}}`)
 	s.ask(`{"jsonrpc": "2.0", "id": 2, "method": "ping"}`, `{"jsonrpc": "2.0", "id": 2, "result": {}}`)
 
 	// Shutdown is the end of input. The log is on standard error.

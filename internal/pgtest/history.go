@@ -41,7 +41,10 @@ var HistorySkills = []string{"s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8"}
 var HistoryIdle = strings.Fields("i1 i2 i3 i4 i5 i6 i7 i8 i9 i10 i11 i12 i13 i14 i15 i16 i17 i18 i19 i20 i21 i22 i23 i24")
 
 // historyYears is how old the first task is; the last one is from now.
-const historyYears = 3 * 365 * 24 * time.Hour
+const (
+	historyYears = 3 * 365 * 24 * time.Hour
+	historyTime  = "2006-01-02 15:04:05.000"
+)
 
 // FillHistory puts a history into an empty board, and vacuums it. Its events have an epoch of
 // their own, because their transactions never were in this database.
@@ -154,7 +157,16 @@ func (w *historyWriter) row(format string, args ...any) { fmt.Fprintf(w.w, forma
 // at is when a task was created.
 func (w *historyWriter) at(no int) string {
 	age := float64(w.h.Finished+w.h.Open-no) / float64(w.h.Finished+w.h.Open)
-	return w.now.Add(-time.Duration(age * float64(historyYears))).UTC().Format("2006-01-02 15:04:05.000")
+	return w.now.Add(-time.Duration(age * float64(historyYears))).UTC().Format(historyTime)
+}
+
+// seen is when the worker of a task was last seen. The last hundred are those of today: how many work on a board does not
+// depend on how long it is in use.
+func (w *historyWriter) seen(no int) string {
+	if no > w.h.Finished+w.h.Open-1000 {
+		return w.now.UTC().Format(historyTime)
+	}
+	return min(w.at(no), w.now.AddDate(0, 0, -2).UTC().Format(historyTime))
 }
 
 func (w *historyWriter) title(no int) string {
@@ -311,7 +323,7 @@ var historyTables = []struct {
 			if no > w.h.Finished {
 				owner = fmt.Sprint("p-", no/100)
 			}
-			w.row("k%d\tw%d\t%s\t%s\t", no/10%100, no/10, owner, w.at(no))
+			w.row("k%d\tw%d\t%s\t%s\t", no/10%100, no/10, owner, w.seen(no))
 		}
 	}},
 	{

@@ -6,13 +6,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
-	"strings"
 	"time"
+
+	"github.com/bossman-dev/bossman/internal/loopback"
 )
 
 // runAdmin serves metrics, profiles and health checks to operators, without a key.
 func (s *Server) runAdmin(ctx context.Context, l net.Listener) error {
-	if !isLoopback(l.Addr()) {
+	if !loopback.Addr(l.Addr()) {
 		s.log.Warn("metrics and profiles are open to other machines without a key: use --admin on this machine or a closed network only", "address", l.Addr().String())
 	}
 	s.log.Info("serving metrics", "address", l.Addr().String())
@@ -23,7 +24,7 @@ func (s *Server) runAdmin(ctx context.Context, l net.Listener) error {
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	srv := &http.Server{Handler: refusePages(mux, isLoopback(l.Addr())), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+	srv := &http.Server{Handler: refusePages(mux, loopback.Addr(l.Addr())), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
 	defer context.AfterFunc(ctx, func() { srv.Close() })()
 	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -41,17 +42,10 @@ func refusePages(next http.Handler, local bool) http.Handler {
 		}
 		// A person who types the address into a browser sends Sec-Fetch-Site: none.
 		site := r.Header.Get("Sec-Fetch-Site")
-		if r.Header["Origin"] != nil || site != "" && site != "none" && site != "same-origin" || local && !isLocalHost(host) {
+		if r.Header["Origin"] != nil || site != "" && site != "none" && site != "same-origin" || local && !loopback.Host(host) {
 			http.Error(w, "this Host or Origin is not allowed", http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// isLocalHost reports whether a host name, or an IPv6 address in brackets, means this
-// machine.
-func isLocalHost(host string) bool {
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -14,6 +15,32 @@ import (
 	"github.com/bossman-dev/bossman/mcp/streamable"
 )
 
+// newBearer returns what tells clients where to get tokens, nil if nobody issues any.
+func (s *Server) newBearer() *streamable.BearerAuth {
+	if s.o.Issuer == "" {
+		return nil
+	}
+	var scopes []string
+	for r := auth.Viewer; r <= auth.Admin; r++ {
+		scopes = append(scopes, auth.Scope(r))
+	}
+	return streamable.Bearer(func(ctx context.Context, _ string) (mcp.Principal, error) {
+		return s.authenticate(ctx.Value(requestKey{}).(*http.Request))
+	}, streamable.Resource{URL: s.o.Audience, AuthorizationServers: []string{s.o.Issuer}, Scopes: scopes, Name: "Bossman"})
+}
+
+// requestKey is the context key of the request whose token is verified: what is counted
+// depends on its address, too.
+type requestKey struct{}
+
+// identify identifies the caller of a request, by a token or a key.
+func (s *Server) identify(r *http.Request) (mcp.Principal, error) {
+	if s.bearer == nil || r.Header["Authorization"] == nil {
+		return s.authenticate(r)
+	}
+	return s.bearer.Authenticate(r.WithContext(context.WithValue(r.Context(), requestKey{}, r)))
+}
+
 // authenticate identifies the caller of a request.
 func (s *Server) authenticate(r *http.Request) (mcp.Principal, error) {
 	p, err := s.principal(r)
@@ -23,6 +50,8 @@ func (s *Server) authenticate(r *http.Request) (mcp.Principal, error) {
 		switch status {
 		case http.StatusUnauthorized:
 			e.Text = "this takes a good key, in X-Api-Token or as Authorization: Bearer"
+		case http.StatusServiceUnavailable:
+			e.Text = unavailable(err)
 		case http.StatusTooManyRequests:
 			e.Text = "this takes a good key, and too many wrong ones came from this address or with its id; a good one is accepted at any time"
 			s.delayRefusal(r.Context())
@@ -42,6 +71,14 @@ func (s *Server) authenticate(r *http.Request) (mcp.Principal, error) {
 		return mcp.Principal{}, err
 	}
 	return mcp.Principal{ID: p.ID, Rights: p.Rights(), Owner: p.Owner, Value: p, Revoked: p.Revoked}, nil
+}
+
+// unavailable says why it is not known who the caller is.
+func unavailable(err error) string {
+	if errors.Is(err, board.ErrUnavailable) {
+		return "the database is away"
+	}
+	return "the issuer of tokens cannot be reached"
 }
 
 // batch counts the messages of a batch that authenticate did not count. Otherwise the one
@@ -104,18 +141,14 @@ func (s *Server) principal(r *http.Request) (*auth.Principal, error) {
 	return s.keys.Request(r)
 }
 
-// callerOf is the caller that a principal is to the board.
-func callerOf(ctx context.Context, mp mcp.Principal, projects *projectList) (*access.Caller, error) {
-	p, ok := mp.Value.(*auth.Principal)
-	if !ok {
-		return &access.Caller{}, nil
-	}
+// callerOf returns the caller that a principal is to the board.
+func (l *projectList) callerOf(ctx context.Context, p *auth.Principal) (*access.Caller, error) {
 	c := &access.Caller{
-		Actor: board.Actor{Principal: p.ID, Owner: p.ID, Name: cmp.Or(p.Name, p.Owner), Person: p.Person, OneWorker: !p.Person},
+		Actor: board.Actor{Principal: p.ID, Owner: p.ID, Name: cmp.Or(p.Name, p.Owner), Person: p.Person, OneWorker: !p.Person, Ended: p.Revoked},
 		Roles: p.Grants, Role: p.Best(),
 	}
 	if every := p.Grants[auth.EveryProject]; every > auth.None {
-		slugs, err := projects.slugs(ctx)
+		slugs, err := l.slugs(ctx)
 		if err != nil {
 			return c, err
 		}
@@ -125,4 +158,13 @@ func callerOf(ctx context.Context, mp mcp.Principal, projects *projectList) (*ac
 		}
 	}
 	return c, nil
+}
+
+// clientOf is callerOf for a client of MCP.
+func (l *projectList) clientOf(ctx context.Context, mp mcp.Principal) (*access.Caller, error) {
+	p, ok := mp.Value.(*auth.Principal)
+	if !ok {
+		return &access.Caller{}, nil
+	}
+	return l.callerOf(ctx, p)
 }

@@ -32,31 +32,34 @@ const (
 // revision and on every transport.
 var roles = func() map[string]string {
 	all := map[string]string{
-		"resource bossman://board":        everybody,
-		"resource bossman://questions":    everybody,
-		"template bossman://tasks/{id}":   everybody,
-		"route /mcp":                      "key",
-		"route /livez":                    "open",
-		"route /readyz":                   "open",
-		"route " + metadataPath:           "open",
-		"method initialize":               everybody,
-		"method server/discover":          everybody,
-		"method ping":                     everybody,
-		"method tools/list":               everybody,
-		"method tools/call":               everybody,
-		"method prompts/list":             everybody,
-		"method prompts/get":              workers, // a viewer has none
-		"method resources/list":           everybody,
-		"method resources/templates/list": everybody,
-		"method resources/read":           everybody,
-		"method resources/subscribe":      everybody,
-		"method resources/unsubscribe":    everybody,
-		"method subscriptions/listen":     everybody,
-		"method completion/complete":      everybody,
-		"method logging/setLevel":         everybody,
-		"method tasks/get":                everybody, // their own
-		"method tasks/update":             everybody,
-		"method tasks/cancel":             everybody,
+		"resource bossman://board":                 everybody,
+		"resource bossman://questions":             everybody,
+		"resource skill://work-the-board/SKILL.md": everybody,
+		"method skills/list":                       everybody, // whose answers are the same for all
+		"method skills/get":                        everybody,
+		"template bossman://tasks/{id}":            everybody,
+		"route /mcp":                               "key",
+		"route /livez":                             "open",
+		"route /readyz":                            "open",
+		"route " + metadataPath:                    "open",
+		"method initialize":                        everybody,
+		"method server/discover":                   everybody,
+		"method ping":                              everybody,
+		"method tools/list":                        everybody,
+		"method tools/call":                        everybody,
+		"method prompts/list":                      everybody,
+		"method prompts/get":                       workers, // a viewer has none
+		"method resources/list":                    everybody,
+		"method resources/templates/list":          everybody,
+		"method resources/read":                    everybody,
+		"method resources/subscribe":               everybody,
+		"method resources/unsubscribe":             everybody,
+		"method subscriptions/listen":              everybody,
+		"method completion/complete":               everybody,
+		"method logging/setLevel":                  everybody,
+		"method tasks/get":                         everybody, // their own
+		"method tasks/update":                      everybody,
+		"method tasks/cancel":                      everybody,
 	}
 	for _, v := range access.Verbs() {
 		var call, show []string
@@ -124,12 +127,18 @@ func registry(t *testing.T, s *testServer) (all []string) {
 		all = append(all, "resource "+x.URI)
 		check(t, err)
 	}
-	for x, err := range c.Templates(t.Context()) {
+	for x, err := range c.ResourceTemplates(t.Context()) {
 		all = append(all, "template "+x.URITemplate)
 		check(t, err)
 	}
 	for _, v := range access.Verbs() { // whether each is served, TestAuthorization finds out
 		all = append(all, "method "+v.Method())
+	}
+	for _, name := range []string{"skills/list", "skills/get"} { // of an extension
+		if _, err := c.CallMethod(t.Context(), name, map[string]any{"uri": "skill://work-the-board/SKILL.md"}, nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		all = append(all, "method "+name)
 	}
 	text, err := os.ReadFile("../../mcp/method.go")
 	check(t, err)
@@ -283,6 +292,7 @@ type testIDs struct {
 	claim      board.Handle
 	worker     board.WorkerID
 	question   board.QuestionID
+	artifact   board.ArtifactID
 }
 
 // addTasks creates tasks in both projects; one of web is claimed and has a question.
@@ -305,6 +315,9 @@ func addTasks(t *testing.T, s *testServer) (f testIDs) {
 	q, err := b.Ask(ctx, holder, board.NewQuestion{Claim: f.claim, Text: "secret question?", Blocking: new(false)})
 	check(t, err)
 	f.question = q.ID
+	art, err := b.PutArtifact(ctx, holder, board.NewArtifact{Claim: f.claim, Name: "secret", Body: []byte("secret")})
+	check(t, err)
+	f.artifact = art.ID
 	return f
 }
 
@@ -355,6 +368,7 @@ var missingIDs = testIDs{
 	task: board.ID{Project: "zzz", No: 3}, free: board.ID{Project: "zzz", No: 4},
 	claim:  board.Handle{Task: board.ID{Project: "zzz", No: 3}, Attempt: 1, Nonce: "aaaaa"},
 	worker: board.WorkerID{Principal: "key:nobody", Name: "otter-zzz"}, question: 424242,
+	artifact: 434343,
 }
 
 // usualArguments are arguments for most methods: each takes those that it knows.
@@ -364,6 +378,11 @@ const usualArguments = `{"args":{"ID":"$TASK","Slug":"$PROJECT","Project":"$PROJ
 // possible they are such that a call that is allowed fails later: nothing changes by
 // trying.
 var arguments = map[*access.Verb]string{
+	access.Calls:       `{"args":{"Task":"$TASK"}}`,
+	access.Artifact:    `{"args":{"Artifact":$ARTIFACT}}`,
+	access.Admit:       `{"args":{"Claim":$STALE,"Upstream":"x"}}`,
+	access.Touch:       `{"args":{"Touched":[{"Claim":$STALE}]}}`,
+	access.PutArtifact: `{"args":{"Claim":$STALE,"Name":"x"}}`,
 	access.Workers:     `{"args":{"Since":3600000000000}}`,
 	access.Questions:   `{"args":{"Projects":["$PROJECT"],"Task":"$TASK"}}`,
 	access.Question:    `{"args":{"ID":$QUESTION}}`,
@@ -400,7 +419,7 @@ var arguments = map[*access.Verb]string{
 func fill(args string, f testIDs) string {
 	stale := fmt.Sprintf(`{"Task":%q,"Attempt":9,"Nonce":"aaaaa"}`, f.task)
 	return strings.NewReplacer("$PROJECT", f.task.Project, "$TASK", f.task.String(), "$FREE", f.free.String(), "$CLAIM", f.claim.String(),
-		"$QUESTIONID", f.question.String(), "$QUESTION", fmt.Sprint(int64(f.question)), "$STALE", stale, "$PRINCIPAL", f.worker.Principal, "$WORKER", f.worker.Name).Replace(args)
+		"$QUESTIONID", f.question.String(), "$QUESTION", fmt.Sprint(int64(f.question)), "$ARTIFACT", fmt.Sprint(int64(f.artifact)), "$STALE", stale, "$PRINCIPAL", f.worker.Principal, "$WORKER", f.worker.Name).Replace(args)
 }
 
 var volatile = regexp.MustCompile(`bossman_[a-z2-7]{12}_[a-z2-7]{56}|"Now":"[^"]*"|"LastSeen":"[^"]*"|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
@@ -410,7 +429,7 @@ var ownRow = regexp.MustCompile(`api-\d+|"q-\d+"|\bq-\d+`)
 
 // normalize replaces ids and times in an answer, so that answers can be compared.
 func normalize(text string, f testIDs) string {
-	text = strings.NewReplacer(f.claim.String(), "CLAIM", f.task.String(), "TASK", f.free.String(), "FREE", f.question.String(), "QUESTION",
+	text = strings.NewReplacer(f.claim.String(), "CLAIM", f.task.String(), "TASK", f.free.String(), "FREE", f.question.String(), "QUESTION", fmt.Sprint("artifact ", f.artifact), "artifact ARTIFACT",
 		fmt.Sprintf("%q", f.task.Project), `"PROJECT"`, `\"`+f.task.Project+`\"`, `\"PROJECT\"`, "project "+f.task.Project, "project PROJECT", f.worker.Name, "WORKER").Replace(text)
 	return volatile.ReplaceAllString(text, "…")
 }

@@ -11,8 +11,8 @@ import (
 // certificateInterval is how often a certificate's file is checked for changes.
 const certificateInterval = time.Minute
 
-// A certificate is a TLS certificate that is read again when its files change.
-type certificate struct {
+// A Certificate is a TLS certificate that is read again when its files change.
+type Certificate struct {
 	certFile, keyFile string
 
 	mu      sync.Mutex
@@ -21,35 +21,46 @@ type certificate struct {
 	checked time.Time
 }
 
-// TLSConfig returns the configuration of a server with a certificate from PEM files, which
-// are read again when they change.
-func TLSConfig(certFile, keyFile string) (*tls.Config, error) {
-	c := &certificate{certFile: certFile, keyFile: keyFile}
-	if _, err := c.get(nil); err != nil {
-		return nil, err
-	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get, NextProtos: []string{"h2", "http/1.1"}}, nil
+// ReadCertificate reads a certificate and its private key from PEM files.
+func ReadCertificate(certFile, keyFile string) (*Certificate, error) {
+	c := &Certificate{certFile: certFile, keyFile: keyFile}
+	return c, c.Reload()
 }
 
-// get returns the certificate. If the files cannot be read it keeps the old one.
-func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+// TLS returns the configuration of a server with the certificate.
+func (c *Certificate) TLS() *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get, NextProtos: []string{"h2", "http/1.1"}}
+}
+
+// Reload reads the files now. If they cannot be read it keeps the old certificate.
+func (c *Certificate) Reload() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.now != nil && time.Since(c.checked) < certificateInterval {
-		return c.now, nil
+	return c.read()
+}
+
+// get returns the certificate, and reads it again first if its file has changed.
+func (c *Certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.checked) >= certificateInterval {
+		c.checked = time.Now()
+		if info, err := os.Stat(c.certFile); err != nil || !info.ModTime().Equal(c.changed) {
+			_ = c.read() // the old one goes on
+		}
 	}
-	c.checked = time.Now()
+	return c.now, nil
+}
+
+func (c *Certificate) read() error {
 	info, err := os.Stat(c.certFile)
-	if err == nil && c.now != nil && info.ModTime().Equal(c.changed) {
-		return c.now, nil
+	if err != nil {
+		return fmt.Errorf("read the certificate: %w", err)
 	}
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	if err != nil {
-		if c.now != nil {
-			return c.now, nil
-		}
-		return nil, fmt.Errorf("read the certificate: %w", err)
+		return fmt.Errorf("read the certificate: %w", err)
 	}
-	c.now, c.changed = &pair, info.ModTime()
-	return c.now, nil
+	c.now, c.changed, c.checked = &pair, info.ModTime(), time.Now()
+	return nil
 }

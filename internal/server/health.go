@@ -35,7 +35,7 @@ func (h *health) ready(w http.ResponseWriter, r *http.Request) {
 	case h.draining.Load():
 		answerHealth(w, "this replica is ending")
 	case h.database(r.Context()) != nil:
-		answerHealth(w, "the database cannot be used")
+		answerHealth(w, "the database is away")
 	default:
 		answerHealth(w, "")
 	}

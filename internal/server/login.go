@@ -74,7 +74,7 @@ func (s *Server) serveLogin(ctx context.Context, r *mcp.Request) (mcp.Result, er
 		return nil, remote.EncodeError(err)
 	}
 	var in loginIn
-	if err := json.Unmarshal(r.Params, &in); err != nil {
+	if err := json.Unmarshal(r.Params(), &in); err != nil {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "invalid arguments")
 	}
 	project := in.Project

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -8,7 +9,10 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/streamable"
+	"github.com/bossman-dev/bossman/telemetry"
 	"github.com/bossman-dev/bossman/web"
 )
 
@@ -23,6 +27,19 @@ func (s *Server) admit(r *http.Request, c *access.Caller) error {
 		return &web.BusyError{Why: "This server refuses it for now: " + refused.Text + ".", After: refused.RetryAfter}
 	}
 	return err
+}
+
+// audit writes what somebody did at a page to the audit stream.
+func (s *Server) audit(ctx context.Context, a web.Act) {
+	x := telemetry.Act{Method: a.Form, Verb: a.Verb, Project: a.Project, Task: a.Task, Via: a.Via, CreatedKey: a.Key, Status: a.Status, Took: a.Took, Stranger: a.Caller == nil}
+	switch {
+	case a.Caller != nil:
+		id, _ := strings.CutPrefix(a.Caller.Principal, auth.KeyPrincipal(""))
+		x.Principal, x.Who = a.Caller.Principal, telemetry.Who{Owner: a.Caller.Name, Kind: "person", Key: id}
+	case a.Refused != nil:
+		x.Principal, x.Who = a.Refused.ID, Who(mcp.Principal{Value: a.Refused})
+	}
+	s.tel.Act(ctx, x)
 }
 
 // hostOf returns what says whether a page may be asked for by a host's name: nil, for the names of this

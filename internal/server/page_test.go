@@ -1,15 +1,21 @@
 package server
 
 import (
+	"bytes"
+	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/telemetry"
+	"github.com/go-json-experiment/json"
 )
 
 // A testBrowser keeps cookies and follows no redirect.
@@ -66,7 +72,7 @@ func TestPages_nobody(t *testing.T) {
 			t.Errorf("%s %s = %d %.100s, want %d", r.Method, path, status, text, want)
 		}
 	}
-	if open != 4 { // the sign-in, its form, the sign-out, and files
+	if open != 7 { // the sign-in, its form, the sign-out, files, links that answer, and the script that shows notifications
 		t.Errorf("%d routes are open", open)
 	}
 }
@@ -102,6 +108,98 @@ func TestPages(t *testing.T) {
 	}
 	if status, _ := b.do(http.MethodGet, "/", nil); status != http.StatusSeeOther {
 		t.Errorf("after the key was revoked the page = %d", status)
+	}
+}
+
+// TestPages_home: the project of a board in a file has its pages before the first task creates it, as it has its tools.
+func TestPages_home(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t, Options{Project: "fresh"})
+	b := newBrowser(s)
+	if status, text := b.do(http.MethodPost, "/signin", url.Values{"key": {s.key(auth.EveryProject, auth.Lead, true)}}); status != http.StatusSeeOther {
+		t.Fatalf("signing in = %d %.200s", status, text)
+	}
+	status, text := b.do(http.MethodGet, "/board/new?project=fresh", nil)
+	token := regexp.MustCompile(`name="token" value="([^"]+)"`).FindStringSubmatch(text)
+	if status != http.StatusOK || token == nil {
+		t.Fatalf("the form of a new task = %d %.500s", status, text)
+	}
+	if status, text := b.do(http.MethodPost, "/board/new?project=fresh", url.Values{"token": token[1:], "title": {"The first"}}); status != http.StatusSeeOther {
+		t.Errorf("creating the first task = %d %.500s", status, text)
+	}
+}
+
+// TestPages_audit: the audit stream says who signed in and out and what they did by forms, and who was refused.
+func TestPages_audit(t *testing.T) {
+	t.Parallel()
+	var stream bytes.Buffer
+	tel, err := telemetry.New(&telemetry.Options{Logger: slog.New(slog.DiscardHandler), Audit: &stream, Who: Who})
+	check(t, err)
+	s := newTestServer(t, Options{Telemetry: tel})
+	b, token := newBrowser(s), ""
+	send := func(path string, form url.Values, want int) {
+		t.Helper()
+		form.Set("token", token)
+		if status, text := b.do(http.MethodPost, path, form); status != want {
+			t.Errorf("POST %s = %d %.300s, want %d", path, status, text, want)
+		}
+	}
+	agent, viewer, lead := s.key("web", auth.Admin, false), s.key("web", auth.Viewer, true), s.key("web", auth.Lead, true)
+	send("/signin", url.Values{"key": {agent}}, http.StatusForbidden)
+	send("/signin", url.Values{"key": {"nonsense"}}, http.StatusForbidden) // in the same second, most likely
+	enter := func(key string) {
+		t.Helper()
+		send("/signin", url.Values{"key": {key}}, http.StatusSeeOther)
+		_, text := b.do(http.MethodGet, "/", nil)
+		if m := regexp.MustCompile(`name="token" value="([^"]+)"`).FindStringSubmatch(text); m != nil {
+			token = m[1]
+		}
+	}
+	enter(viewer)
+	send("/board/new?project=web", url.Values{"title": {"Not mine to say"}}, http.StatusForbidden)
+	send("/signout", url.Values{}, http.StatusSeeOther)
+	enter(lead)
+	send("/board/new?project=web", url.Values{"title": {"Paint the door"}}, http.StatusSeeOther)
+	send("/task/web-1/cancel", url.Values{"version": {"old"}}, http.StatusConflict)
+	send("/task/api-1/cancel", url.Values{"version": {"old"}}, http.StatusNotFound)
+	send("/board/plan", url.Values{"text": {"# Rooms\n- [ ] Hall\n"}}, http.StatusOK) // a preview
+	token = "forged"
+	send("/board/new?project=web", url.Values{"title": {"By another site"}}, http.StatusForbidden)
+	check(t, tel.Shutdown(t.Context()))
+	var got []string
+	for line := range strings.Lines(stream.String()) {
+		var l struct {
+			Principal, Owner, Kind, Key, Method, Verb, Project, Task, Outcome string
+			Code                                                              int
+			CreatedKey                                                        string `json:"created_key"`
+		}
+		check(t, json.Unmarshal([]byte(line), &l, json.MatchCaseInsensitiveNames(true)))
+		if l.Outcome == "denied" && l.Verb == "sign_in" && l.Kind == "" {
+			continue // the nonsense, if a second had passed
+		}
+		if l.Owner != "ada" || l.Principal != "key:"+l.Key || l.CreatedKey != map[bool]string{true: l.Key}[l.Verb == "sign_in" && l.Code == 0] {
+			t.Errorf("a line says %s", line)
+		}
+		got = append(got, fmt.Sprintf("%s %s %s %s %s %s %d", l.Kind, l.Verb, l.Method, l.Project, l.Task, l.Outcome, l.Code))
+	}
+	want := []string{
+		"agent sign_in POST /signin   denied 403",
+		"person sign_in POST /signin   ok 0",
+		"person create POST /board/new   denied 403",
+		"person sign_out POST /signout   ok 0",
+		"person sign_in POST /signin   ok 0",
+		"person create POST /board/new web web-1 ok 0",
+		"person cancel POST /task/{task}/cancel web web-1 failed 409",
+		"person cancel POST /task/{task}/cancel api api-1 failed 404",
+		"person create POST /board/new   denied 403",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the audit stream says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for _, secret := range []string{agent, viewer, lead, "Paint the door", "nonsense"} {
+		if strings.Contains(stream.String(), secret) {
+			t.Errorf("the audit stream has %q", secret)
+		}
 	}
 }
 

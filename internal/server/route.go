@@ -22,7 +22,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.site.ServeHTTP(w, r)
 		return
 	}
-	s.handler.ServeHTTP(w, r) // it answers 404 as for any path that it does not have
+	s.notFound.ServeHTTP(w, r)
 }
 
 // anyHost serves requests with any Host, since a load balancer knows this replica by its
@@ -53,15 +53,4 @@ func readOnly(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// staticJSON serves a JSON document that never changes.
-func staticJSON(doc []byte) http.Handler { return static("application/json", doc) }
-
-func static(contentType string, doc []byte) http.Handler {
-	return readOnly(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", contentType)
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		_, _ = w.Write(doc)
-	}))
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"slices"
@@ -17,8 +18,12 @@ import (
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/gateway"
+	"github.com/bossman-dev/bossman/internal/gatewaycli"
+	"github.com/bossman-dev/bossman/internal/loopback"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/streamable"
+	"github.com/bossman-dev/bossman/push"
 	"github.com/bossman-dev/bossman/remote"
 	"github.com/bossman-dev/bossman/telemetry"
 	"github.com/bossman-dev/bossman/tools"
@@ -53,6 +58,14 @@ type Options struct {
 	// MaxConnections is the maximum number of connections; default 32,768, or as many as
 	// the files that the process may open allow, with a reserve.
 	MaxConnections int
+	// URL is the address of this server for people, which notifications name; default the
+	// audience, the first host, or the listener's address.
+	URL string
+	// Gateway has the tools of other servers; nil if there are none. Journal records calls of them.
+	Gateway *gateway.Gateway
+	Journal *board.Journal
+	// PushLocal is set if notifications may be sent to loopback and private addresses.
+	PushLocal bool
 	// Linger is how long to keep serving after the context of Run has ended, so that load
 	// balancers can drain.
 	Linger time.Duration
@@ -89,8 +102,11 @@ type Server struct {
 	mcp      *mcp.Server
 	tools    *tools.Tools
 	handler  *streamable.Handler
+	bearer   *streamable.BearerAuth // nil if nobody issues tokens
 	routes   []route
+	notFound http.Handler
 	site     *web.Site
+	push     *push.Sender // nil without a database
 	health   *health
 }
 
@@ -122,48 +138,58 @@ func New(ctx context.Context, b *board.Board, store Store, l net.Listener, o *Op
 		return nil, err
 	}
 	projects := &projectList{board: b, home: o.Project}
+	extensions := map[string]any{tools.SkillsExtension: struct{}{}}
+	if o.Gateway != nil {
+		extensions[gateway.Extension] = struct{}{}
+	}
 	s.mcp = mcp.NewServer(
 		mcp.Implementation{Name: "bossman", Title: "Bossman", Version: o.Version},
 		&mcp.ServerOptions{
-			Instructions: tools.Instructions(), Logger: s.log, Visible: tools.Visible, Observer: s.tel.Observer(),
+			Instructions: tools.Instructions(), Logger: s.log, Visible: gatewaycli.Visible(o.Gateway, tools.Visible), Observer: s.tel.Observer(),
 			SeesPart: func(ctx context.Context, p mcp.Principal, project string) bool {
-				c, err := callerOf(ctx, p, projects)
+				c, err := projects.clientOf(ctx, p)
 				return err == nil && c.May(access.Get, project) == nil
 			},
-			Seal: s.shared.seal, Tasks: s.shared.tasks, Bus: s.shared.bus,
-			Complete: func(ctx context.Context, c *mcp.Call, p mcp.CompleteParams) (*mcp.Completion, error) {
+			Extensions: extensions, Keyring: s.shared.seal, Tasks: s.shared.tasks, Bus: s.shared.bus,
+			Complete: gatewaycli.Complete(o.Gateway, func(ctx context.Context, c *mcp.Call, p *mcp.CompleteParams) (*mcp.Completion, error) {
 				return s.tools.Complete(ctx, c, p)
-			},
+			}),
 		},
 	)
 	s.mcp.Use(s.tel.Middleware(), s.limit)
-	s.mcp.Use(tools.Authorize(func(ctx context.Context, p mcp.Principal) (*access.Caller, error) {
-		return callerOf(ctx, p, projects)
-	}))
+	s.mcp.Use(tools.Authorize(projects.clientOf))
 	s.tools = tools.Register(s.mcp, b, &tools.Options{Logger: s.log, Lost: b.Unanswered})
 	remote.Register(s.mcp, b)
+	if o.Gateway != nil {
+		o.Gateway.Attach(s.mcp)
+	}
 	s.mcp.HandleMethod(access.Login.Method(), mcp.Method{Handle: s.serveLogin})
+	s.bearer = s.newBearer()
 	hosts := s.hosts()
 	if len(hosts) > 0 {
 		s.log.Info("clients may use these names, and --host names others", "hosts", strings.Join(hosts, " "))
 	}
 	s.handler = streamable.NewHandler(s.mcp, &streamable.Options{
-		Authenticate: s.authenticate, Batch: s.batch, Hosts: hosts, Origins: o.Origins, Logger: s.log,
-		Store: s.shared.sessions, Relay: s.shared.relay, Foreign: (&refusalLog{log: s.log}).refused,
+		Authenticate: s.identify, LimitBatch: s.batch, Hosts: hosts, Origins: o.Origins, Logger: s.log,
+		Sessions: s.shared.sessions, Relay: s.shared.relay, OnForeign: (&refusalLog{log: s.log}).refused,
 	})
+	s.notFound = s.handler.Guard(http.NotFoundHandler())
 	s.routes = []route{
 		{"/mcp", false, s.handler},
 		{"/livez", true, s.anyHost(s.health.live)},
 		{"/readyz", true, s.anyHost(s.health.ready)},
 	}
+	if err := s.newSender(ctx); err != nil {
+		return nil, err
+	}
 	s.site, err = web.New(web.Options{
-		Board: b, Door: web.NewKeyDoor(s.keys, b), Host: hostOf(hosts), TLS: o.TLS != nil, Directory: s.keys, Logger: s.log, Admit: s.admit,
+		Board: b, Push: s.push, Door: web.NewKeyDoor(s.keys, projects.callerOf), Host: hostOf(hosts), TLS: o.TLS != nil, Directory: s.keys, Gateway: o.Gateway, Logger: s.log, Admit: s.admit, Audit: s.audit,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if path, doc := s.keys.Metadata(); path != "" {
-		s.routes = append(s.routes, route{path, true, s.handler.Guard(staticJSON(doc))})
+	if s.bearer != nil {
+		s.routes = append(s.routes, route{s.bearer.MetadataPath(), true, s.handler.Guard(s.bearer)})
 	}
 	return s, nil
 }
@@ -190,7 +216,7 @@ func (s *Server) needKey(ctx context.Context) error {
 	if slices.ContainsFunc(all, func(k auth.Key) bool { return !k.Ended(now) }) {
 		return nil
 	}
-	if addr := s.listener.Addr(); !isLoopback(addr) {
+	if addr := s.listener.Addr(); !loopback.Addr(addr) {
 		return &NoKeyError{Addr: addr}
 	}
 	s.spare = newSpareKey()
@@ -201,7 +227,7 @@ func (s *Server) needKey(ctx context.Context) error {
 // interface the handler knows them.
 func (s *Server) hosts() []string {
 	addr := s.listener.Addr()
-	if len(s.o.Hosts) > 0 || isLoopback(addr) {
+	if len(s.o.Hosts) > 0 || loopback.Addr(addr) {
 		return s.o.Hosts
 	}
 	_, port, _ := net.SplitHostPort(addr.String())
@@ -214,13 +240,6 @@ func (s *Server) hosts() []string {
 		out = append(out, out[i]+":"+port)
 	}
 	return out
-}
-
-// isLoopback reports whether only this machine can connect to an address.
-func isLoopback(addr net.Addr) bool {
-	host, _, err := net.SplitHostPort(addr.String())
-	ip := net.ParseIP(host)
-	return err == nil && ip != nil && ip.IsLoopback()
 }
 
 // Run serves until ctx ends, and then shuts down in order: load balancers see that it is
@@ -240,6 +259,13 @@ func (s *Server) Run(ctx context.Context) error {
 	g.Go(func() error { return s.site.Run(inner) })
 	g.Go(func() error { return s.keys.Run(inner) })
 	g.Go(func() error { return s.tel.WatchBoard(inner, s.board) })
+	if s.o.Gateway != nil {
+		g.Go(func() error { return s.o.Gateway.Run(inner) })
+		g.Go(func() error { return s.o.Journal.Run(inner) })
+	}
+	if s.push != nil {
+		g.Go(func() error { return s.push.Run(inner) })
+	}
 	if s.shared.run != nil {
 		g.Go(func() error { return s.shared.run(inner) })
 	}
@@ -257,7 +283,7 @@ func (s *Server) Run(ctx context.Context) error {
 			s.board.EndWaits() // the client waits on, at another replica
 			end()
 		})()
-		return streamable.ServeWith(serving, listener, s.handler, s.tel.HTTP(s))
+		return streamable.Serve(serving, listener, s.handler, s.tel.HTTP(s, s.sender))
 	})
 	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return err

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bossman-dev/bossman/mcp"
-	"github.com/bossman-dev/bossman/mcp/streamable"
+	"github.com/bossman-dev/bossman/mcp/replica"
 	"github.com/bossman-dev/bossman/store/postgres"
 	"golang.org/x/sync/errgroup"
 )
@@ -13,11 +13,11 @@ import (
 // shared is what the replicas of a server share. It is zero for a server on a file, which
 // has no replicas.
 type shared struct {
-	seal     *mcp.Keyring
-	tasks    mcp.TaskStore
-	bus      mcp.Bus
-	sessions streamable.Store
-	relay    streamable.Relay
+	seal     *replica.Keyring
+	tasks    replica.TaskStore
+	bus      replica.Bus
+	sessions replica.SessionStore
+	relay    replica.Relay
 	run      func(context.Context) error
 }
 
@@ -32,12 +32,12 @@ func (s *Server) share(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the sealing keys: %w", err)
 	}
-	ring, err := mcp.NewKeyring(secrets...)
+	ring, err := replica.NewKeyring(secrets...)
 	if err != nil {
 		return err
 	}
 	s.shared = shared{
-		seal: ring, tasks: db.DurableCalls(), bus: serverBus{own: mcp.NewBus(), all: db.Bus()}, sessions: db.Sessions(), relay: db.Relay(),
+		seal: ring, tasks: db.DurableCalls(), bus: serverBus{own: replica.NewBus(), all: db.Bus()}, sessions: db.Sessions(), relay: db.Relay(),
 		run: func(ctx context.Context) error {
 			g, ctx := errgroup.WithContext(ctx)
 			g.Go(func() error { return db.Run(ctx) })
@@ -51,19 +51,19 @@ func (s *Server) share(ctx context.Context) error {
 // A serverBus publishes events to the listeners of all replicas. Each replica follows the
 // board itself, so events about resources go to its own listeners only; other events happen
 // in one replica and go to all.
-type serverBus struct{ own, all mcp.Bus }
+type serverBus struct{ own, all replica.Bus }
 
-var _ mcp.Bus = serverBus{}
+var _ replica.Bus = serverBus{}
 
-func (b serverBus) Publish(e mcp.Event) {
-	if e.Kind == mcp.EventResource {
-		b.own.Publish(e)
+func (b serverBus) Publish(kind, name string) {
+	if kind == string(mcp.EventResource) {
+		b.own.Publish(kind, name)
 		return
 	}
-	b.all.Publish(e) // to this replica too
+	b.all.Publish(kind, name) // to this replica too
 }
 
-func (b serverBus) Subscribe(hear func(mcp.Event)) (stop func()) {
+func (b serverBus) Subscribe(hear func(kind, name string)) (stop func()) {
 	stopOwn, stopAll := b.own.Subscribe(hear), b.all.Subscribe(hear)
 	return func() {
 		stopOwn()

@@ -50,7 +50,11 @@ func newTestServer(t testing.TB, o Options) *testServer {
 	}
 	t.Cleanup(func() { store.Close() })
 	waits := make(chan struct{}, 1000)
-	b := board.New(store, &board.Options{Unanswered: time.Millisecond, Observer: board.Observer{Waiting: func() {
+	var home *board.Project
+	if o.Project != "" {
+		home = &board.Project{Slug: o.Project, Policy: board.PolicyTrust}
+	}
+	b := board.New(store, &board.Options{Home: home, Unanswered: time.Millisecond, Observer: board.Observer{Waiting: func() {
 		select {
 		case waits <- struct{}{}:
 		default:
@@ -66,11 +70,12 @@ func newTestServer(t testing.TB, o Options) *testServer {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	tel, err := telemetry.New(&telemetry.Options{Logger: log})
-	if err != nil {
-		t.Fatal(err)
+	if o.Telemetry == nil {
+		if o.Telemetry, err = telemetry.New(&telemetry.Options{Logger: log}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	o.Logger, o.Telemetry = log, tel
+	o.Logger = log
 	s, err := New(ctx, b, store, l, &o)
 	if err != nil {
 		t.Fatal(err)

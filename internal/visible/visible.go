@@ -11,6 +11,7 @@ package visible
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -58,6 +59,9 @@ func Lines(s string) []string {
 	return lines
 }
 
+// Quote returns a text of others with each of its lines, made visible, behind "> ".
+func Quote(s string) string { return "> " + strings.Join(Lines(s), "\n> ") }
+
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
 // JSON returns equivalent JSON in which hidden characters are written as \u escapes.
@@ -86,8 +90,16 @@ func Hidden(r rune) bool {
 		return false
 	}
 	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) ||
-		r >= 0xfff9 && r <= 0xfffb || r >= 0xe0000 && r <= 0xe0fff ||
-		r == 0x2800 || r == 0x1d159 // a blank pattern of Braille, a note without a head
+		r >= 0xfff9 && r <= 0xfffb || r >= 0xe0000 && r <= 0xe0fff || slices.Contains(blank, r)
+}
+
+// blank are characters without ink that are letters, marks or symbols for Unicode.
+var blank = []rune{
+	0x2800,          // a pattern of Braille without dots
+	0x2d7f, 0x1107f, // joiners of Tifinagh and of numbers in Brahmi
+	0x13441, 0x13442, // the spaces of hieroglyphs
+	0x16fe4, // the filler of the small Khitan script
+	0x1d159, // a note without a head
 }
 
 // joins reports whether a character belongs to the one before it in emoji, and in scripts
@@ -101,4 +113,32 @@ func joinable(last, r rune) bool {
 		return last == 0xfe0f && r == 0x200d
 	}
 	return last >= 0x0590
+}
+
+// maxPaths is how many paths Paths names.
+const maxPaths = 10
+
+// Paths quotes paths of files, which may have any text, for a sentence: a few, and how many more there are.
+func Paths(paths []string) string {
+	var quoted []string
+	for _, path := range paths[:min(len(paths), maxPaths)] {
+		quoted = append(quoted, fmt.Sprintf("%.200q", path))
+	}
+	if more := len(paths) - len(quoted); more > 0 {
+		quoted = append(quoted, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// Cut shortens a text to at most n bytes, without splitting a character, and marks where.
+func Cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	const mark = "…"
+	n = max(n-len(mark), 0)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + mark
 }

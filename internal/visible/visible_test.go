@@ -2,6 +2,7 @@ package visible_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -31,10 +32,11 @@ func TestText(t *testing.T) {
 		"\U000e0041\U000e0100":  "<U+E0041><U+E0100>",
 		"\u3164\u115f\u034f":    "<U+3164><U+115F><U+034F>",
 		"a\u2800b\U0001d159":    "a<U+2800>b<U+1D159>",
-		"a\u2028b\u2029c\u0085": "a<U+2028>b<U+2029>c<U+0085>",
-		"❤\ufe0f\u200d🔥 👩\u200d👧 می\u200cخواهم": "❤\ufe0f\u200d🔥 👩\u200d👧 می\u200cخواهم", // joiners in their place
-		"😀\ufe0f\ufe0f": "😀\ufe0f<U+FE0F>",
-		"a\xffb":        "a\ufffdb",
+		"\U00013441\U00013442\U00016fe4\U0001107f\u2d7f": "<U+13441><U+13442><U+16FE4><U+1107F><U+2D7F>",
+		"a\u2028b\u2029c\u0085":                          "a<U+2028>b<U+2029>c<U+0085>",
+		"❤\ufe0f\u200d🔥 👩\u200d👧 می\u200cخواهم":          "❤\ufe0f\u200d🔥 👩\u200d👧 می\u200cخواهم", // joiners in their place
+		"😀\ufe0f\ufe0f":                                  "😀\ufe0f<U+FE0F>",
+		"a\xffb":                                         "a\ufffdb",
 	} {
 		if got := visible.Text(in); got != want {
 			t.Errorf("Text(%q) = %q, want %q", in, got, want)
@@ -77,4 +79,27 @@ func FuzzText(f *testing.F) {
 			t.Errorf("JSON(%s) = %s: %q, %v", text, visible.JSON(text), back, err)
 		}
 	})
+}
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		n    int
+		want string
+	}{
+		{"door", 4, "door"}, {"doors", 4, "d…"}, {"dööör", 5, "d…"}, {"dööör", 6, "dö…"}, {"doors", 2, "…"}, {"", 0, ""},
+	} {
+		if got := visible.Cut(c.text, c.n); got != c.want {
+			t.Errorf("Cut(%q, %d) = %q, want %q", c.text, c.n, got, c.want)
+		}
+	}
+}
+
+func TestPaths(t *testing.T) {
+	if got := visible.Paths([]string{"a b", "c\n"}); got != `"a b", "c\n"` {
+		t.Errorf("Paths = %s", got)
+	}
+	if got := visible.Paths(slices.Repeat([]string{"a"}, 12)); !strings.HasSuffix(got, `"a", 2 more`) {
+		t.Errorf("Paths of twelve = %s", got)
+	}
 }

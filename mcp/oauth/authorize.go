@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/internal/pageurl"
 )
 
 // errNoAuthorize means that the user must consent, but Authorize is not set.
@@ -29,8 +29,8 @@ func (t *Transport) authorizeUser(ctx context.Context, a *tokenRequest) (url.Val
 	case !slices.Contains(a.server.Challenges, "S256"):
 		return nil, fmt.Errorf("oauth: %s does not support PKCE with S256", a.server.Issuer)
 	}
-	if err := mcp.CheckURL(a.server.Authorize); err != nil { // the user will visit it
-		return nil, fmt.Errorf("authorize at %s: %w: %w", a.server.Issuer, t.egress.forbid(a.server.Authorize), err)
+	if err := pageurl.Check(a.server.Authorize); err != nil { // the user will visit it
+		return nil, fmt.Errorf("authorize at %s: %w: %w", a.server.Issuer, t.egress.Forbid(a.server.Authorize), err)
 	}
 	verifier := rand.Text() + rand.Text()
 	sum := sha256.Sum256([]byte(verifier))

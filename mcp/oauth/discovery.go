@@ -95,7 +95,7 @@ func (t *Transport) checkResource(m *resourceMetadata) error {
 // findServer gets the metadata of an authorization server. Its issuer must be
 // identical to the one requested.
 func (t *Transport) findServer(ctx context.Context, issuer string) (*serverMetadata, error) {
-	if err := t.egress.check(issuer); err != nil {
+	if err := t.egress.Check(issuer); err != nil {
 		return nil, err
 	}
 	u, err := url.Parse(issuer)
@@ -129,7 +129,7 @@ func (t *Transport) checkServer(m *serverMetadata, issuer string) error {
 		if address == "" {
 			continue
 		}
-		if err := t.egress.check(address); err != nil {
+		if err := t.egress.Check(address); err != nil {
 			return err
 		}
 	}

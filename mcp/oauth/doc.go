@@ -1,28 +1,22 @@
-// Package oauth gets the access tokens that a client of package mcp needs.
+// Package oauth gets the access tokens that a client of package mcp needs. A
+// [Transport] is an http.RoundTripper for streamable.ClientOptions:
 //
-// A [Transport] is an http.RoundTripper for streamable.ClientOptions. It sends
-// requests unchanged until the server asks for authorization. Then it discovers the
-// authorization server, registers with it if necessary, requests a token, and sends
-// the request again:
+//	back, err := oauth.NewLoopback(openBrowser)
+//	…
+//	t, err := oauth.NewTransport(url, &oauth.Options{
+//		Authorize: back.Authorize, Redirect: back.Redirect(), ClientName: "My program",
+//	})
+//	…
+//	c, err := streamable.Connect(ctx, url, &streamable.ClientOptions{Transport: t}, nil)
 //
-//	401, or 403 with more scopes
-//	   │
-//	   ▼
-//	discovery.go     metadata of the server and of its authorization server
-//	   │
-//	   ▼
-//	register.go      the client id: configured, a metadata document, or dynamic
-//	   │             registration
-//	   ▼
-//	authorize.go     the user consents       grant.go   or no user is involved
-//	   │                                         │
-//	   └───────────────► token.go ◄──────────────┘
-//	                        │
-//	                        ▼
-//	                     store.go    stored by issuer: nothing from one authorization
-//	                                 server is ever sent to another
+// It sends requests unchanged until the server asks for authorization. Then it
+// discovers the authorization server, registers with it if necessary, lets the user
+// consent, requests a token, and sends the request again. Where no user is involved,
+// a [Grant] gets the token. Tokens are stored by issuer: nothing from one
+// authorization server is ever sent to another.
 //
 // URLs named by a server are not trusted. Requests to them go only to public
 // addresses over TLS, unless the server itself is local, and never to link-local
-// addresses. A URL that the user visits must also pass [mcp.CheckURL].
+// addresses. A URL that the user visits must be https, or http on this machine, without a
+// user name.
 package oauth

@@ -57,11 +57,11 @@ func (k *dpopKey) thumbprint() string {
 }
 
 // proof returns a DPoP proof for one request, and for the access token if it
-// has one.
-func (k *dpopKey) proof(method, address, access string) (string, error) {
+// has one. It also returns the nonce in it, if any.
+func (k *dpopKey) proof(method, address, access string) (proof, nonce string, err error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	u.RawQuery, u.Fragment = "", ""
 	claims := map[string]any{"jti": rand.Text(), "htm": method, "htu": u.String(), "iat": time.Now().Unix()}
@@ -70,16 +70,18 @@ func (k *dpopKey) proof(method, address, access string) (string, error) {
 		claims["ath"] = rawURL.EncodeToString(sum[:])
 	}
 	k.mu.Lock()
-	if n := k.nonces[u.Scheme+"://"+u.Host]; n != "" {
-		claims["nonce"] = n
+	if nonce = k.nonces[u.Scheme+"://"+u.Host]; nonce != "" {
+		claims["nonce"] = nonce
 	}
 	k.mu.Unlock()
-	return sign(k.key, map[string]any{"typ": "dpop+jwt", "jwk": k.jwk()}, claims)
+	proof, err = sign(k.key, map[string]any{"typ": "dpop+jwt", "jwk": k.jwk()}, claims)
+	return proof, nonce, err
 }
 
 // saveNonce stores the nonce for the next proof to a URL's origin. It reports
-// whether it is a new one.
-func (k *dpopKey) saveNonce(address string, h http.Header) bool {
+// whether it differs from the one that was used, so that the request may succeed
+// with another proof.
+func (k *dpopKey) saveNonce(address string, h http.Header, used string) bool {
 	nonce := h.Get("Dpop-Nonce")
 	u, err := url.Parse(address)
 	if err != nil || nonce == "" || len(nonce) > 1024 {
@@ -87,8 +89,6 @@ func (k *dpopKey) saveNonce(address string, h http.Header) bool {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	origin := u.Scheme + "://" + u.Host
-	changed := k.nonces[origin] != nonce
-	k.nonces[origin] = nonce
-	return changed
+	k.nonces[u.Scheme+"://"+u.Host] = nonce
+	return nonce != used
 }

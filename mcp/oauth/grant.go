@@ -52,7 +52,7 @@ func (g Assertion) form(ctx context.Context, _ *Transport, a *tokenRequest) (url
 // Enterprise is the grant for organizations: their identity provider exchanges
 // the user's ID token for an assertion.
 type Enterprise struct {
-	Token        string // the identity provider's token endpoint
+	TokenURL     string // the identity provider's token endpoint
 	ClientID     string // client id at the identity provider
 	ClientSecret string
 	// IDToken returns the ID token of the user's login.
@@ -65,7 +65,7 @@ func (g Enterprise) form(ctx context.Context, t *Transport, a *tokenRequest) (ur
 		return nil, fmt.Errorf("oauth: ID token: %w", err)
 	}
 	provider := &tokenRequest{
-		server: &serverMetadata{Issuer: g.Token, Token: g.Token},
+		server: &serverMetadata{Issuer: g.TokenURL, Token: g.TokenURL},
 		client: &Registration{ClientID: g.ClientID, ClientSecret: g.ClientSecret, AuthMethod: authNone},
 	}
 	if g.ClientSecret != "" {

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/internal/pageurl"
 )
 
 // A Loopback receives the redirects of users who return from the authorization
@@ -71,7 +71,7 @@ func (b *Loopback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Authorize shows the user the URL and waits for the redirect. Use it as
 // Options.Authorize.
 func (b *Loopback) Authorize(ctx context.Context, address string) (string, error) {
-	if err := mcp.CheckURL(address); err != nil {
+	if err := pageurl.Check(address); err != nil {
 		return "", err
 	}
 	u, err := url.Parse(address)

@@ -17,7 +17,7 @@ type Options struct {
 	// Authorize shows the user a URL at which to consent, and returns the URL
 	// to which the user was redirected, which begins with Redirect. Loopback
 	// implements it. The URL is https, or http on this machine, and safe to
-	// display; see mcp.CheckURL.
+	// display.
 	Authorize func(ctx context.Context, address string) (string, error)
 	Redirect  string
 	// Grant is a grant without user consent, used instead of Authorize.
@@ -31,9 +31,9 @@ type Options struct {
 	// Key authenticates the client instead of a secret; KeyID is its name.
 	Key   crypto.Signer
 	KeyID string
-	// Document is the URL of a client ID metadata document, for authorization
+	// ClientMetadataURL is the URL of a client ID metadata document, for authorization
 	// servers that support it.
-	Document string
+	ClientMetadataURL string
 	// ClientName is shown to the user.
 	ClientName string
 	// Scopes are always requested, in addition to those that the server names.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/bossman-dev/bossman/internal/egress"
 )
 
 // Client authentication methods.
@@ -28,13 +30,14 @@ type Registration struct {
 	ClientSecret string `json:"client_secret,omitzero"`
 	AuthMethod   string `json:"token_endpoint_auth_method,omitzero"`
 	Redirect     string `json:"redirect,omitzero"` // redirect URL that it was made for
-	Expires      int64  `json:"client_secret_expires_at,omitzero"`
+	// SecretExpires is when the secret expires, in Unix seconds; 0 means never.
+	SecretExpires int64 `json:"client_secret_expires_at,omitzero"`
 
 	dynamic bool // by dynamic registration, not by configuration
 }
 
 func (r *Registration) expired() bool {
-	return r.Expires != 0 && time.Now().After(time.Unix(r.Expires, 0).Add(-expiryMargin))
+	return r.SecretExpires != 0 && time.Now().After(time.Unix(r.SecretExpires, 0).Add(-expiryMargin))
 }
 
 // errNoRegistration means that the client is unknown and cannot register.
@@ -55,8 +58,8 @@ func (t *Transport) identify(as *serverMetadata, stored *Registration) (*Registr
 		r := &Registration{ClientID: t.o.ClientID, ClientSecret: t.o.ClientSecret}
 		r.AuthMethod = t.authMethod(as, r)
 		return r, nil
-	case t.o.Document != "" && as.Documents:
-		r := &Registration{ClientID: t.o.Document}
+	case t.o.ClientMetadataURL != "" && as.Documents:
+		r := &Registration{ClientID: t.o.ClientMetadataURL}
 		r.AuthMethod = t.authMethod(as, r)
 		return r, nil
 	case stored != nil && stored.ClientID != "" && !stored.expired():
@@ -110,7 +113,7 @@ func (t *Transport) register(ctx context.Context, as *serverMetadata) (*Registra
 		}
 	}
 	kind := "web"
-	if u, err := url.Parse(t.o.Redirect); err == nil && (isLocal(u.Hostname()) || u.Scheme != "https") {
+	if u, err := url.Parse(t.o.Redirect); err == nil && (egress.IsLocal(u.Hostname()) || u.Scheme != "https") {
 		kind = "native"
 	}
 	body, err := jsonv2.Marshal(map[string]any{

@@ -126,7 +126,7 @@ func TestTransport_registrationEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record.Client.Expires = time.Now().Add(-time.Hour).Unix()
+	record.Client.SecretExpires = time.Now().Add(-time.Hour).Unix()
 	record.Tokens = nil
 	if err := store.Save(t.Context(), record); err != nil {
 		t.Fatal(err)

@@ -52,7 +52,7 @@ func (t *Transport) requestToken(ctx context.Context, a *tokenRequest, form url.
 	}
 	header, err := t.post(ctx, a, form, &answer)
 	if refusal, ok := errors.AsType[*Error](refusalIn(err)); ok && refusal.Code == "use_dpop_nonce" && a.dpopKey != nil {
-		a.dpopKey.saveNonce(a.server.Token, header)
+		a.dpopKey.saveNonce(a.server.Token, header, "")
 		_, err = t.post(ctx, a, form, &answer)
 	}
 	if err != nil {
@@ -105,7 +105,7 @@ func (t *Transport) post(ctx context.Context, a *tokenRequest, form url.Values, 
 		r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(pair)))
 	}
 	if a.dpopKey != nil {
-		proof, err := a.dpopKey.proof(http.MethodPost, a.server.Token, "")
+		proof, _, err := a.dpopKey.proof(http.MethodPost, a.server.Token, "")
 		if err != nil {
 			return nil, err
 		}

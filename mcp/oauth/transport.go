@@ -11,7 +11,28 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"github.com/bossman-dev/bossman/internal/egress"
 )
+
+// The path to a token:
+//
+//	401, or 403 with more scopes
+//	   │
+//	   ▼
+//	discovery.go     metadata of the server and of its authorization server
+//	   │
+//	   ▼
+//	register.go      the client id: configured, a metadata document, or dynamic
+//	   │             registration
+//	   ▼
+//	authorize.go     the user consents       grant.go   or no user is involved
+//	   │                                         │
+//	   └───────────────► token.go ◄──────────────┘
+//	                        │
+//	                        ▼
+//	                     store.go    stored by issuer: nothing from one authorization
+//	                                 server is ever sent to another
 
 // offlineScope is the scope that requests a refresh token.
 const offlineScope = "offline_access"
@@ -21,7 +42,7 @@ const offlineScope = "offline_access"
 type Transport struct {
 	server  *url.URL
 	o       Options
-	egress  *egress
+	egress  fetcher
 	current atomic.Pointer[activeToken]
 
 	lock         chan struct{}  // held while a token is requested; guards the following
@@ -59,19 +80,19 @@ func NewTransport(server string, o *Options) (*Transport, error) {
 		t.o.Store = &Memory{}
 	}
 	t.o.ClientName = cmp.Or(t.o.ClientName, "Bossman")
-	if u, err := url.Parse(t.o.Redirect); err != nil || u.Scheme == "http" && !isLocal(u.Hostname()) {
+	if u, err := url.Parse(t.o.Redirect); err != nil || u.Scheme == "http" && !egress.IsLocal(u.Hostname()) {
 		return nil, fmt.Errorf("oauth: redirect %q must be https or on this machine", t.o.Redirect)
 	}
-	t.egress = newEgress(isLocal(u.Hostname()))
+	t.egress = fetcher{egress.New(egress.IsLocal(u.Hostname()))}
 	if t.o.Egress != nil {
-		t.egress.http = t.o.Egress
+		t.egress.HTTP = t.o.Egress
 	}
 	return t, nil
 }
 
 // Blocked returns how many URLs named by the server were refused. Nothing was
 // sent to them.
-func (t *Transport) Blocked() int64 { return t.egress.blocked.Load() }
+func (t *Transport) Blocked() int64 { return t.egress.Blocked() }
 
 // Limits on the tokens requested for one request.
 const (
@@ -94,14 +115,14 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	renewed := 0
 	for try := 1; ; try++ {
-		req, err := t.withToken(r, h, try > 1)
+		req, nonce, err := t.withToken(r, h, try > 1)
 		if err != nil {
 			return nil, err
 		}
 		res, err := t.o.Base.RoundTrip(req)
 		if err != nil || res.StatusCode != http.StatusUnauthorized && res.StatusCode != http.StatusForbidden {
 			if err == nil && h != nil && h.key != nil {
-				h.key.saveNonce(r.URL.String(), res.Header)
+				h.key.saveNonce(r.URL.String(), res.Header, nonce)
 			}
 			return res, err
 		}
@@ -110,7 +131,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		c := findChallenge(challenges(res.Header))
 		switch {
-		case res.StatusCode == http.StatusUnauthorized && h != nil && h.key != nil && h.key.saveNonce(r.URL.String(), res.Header):
+		case res.StatusCode == http.StatusUnauthorized && h != nil && h.key != nil && h.key.saveNonce(r.URL.String(), res.Header, nonce):
 			// same token, new proof
 		case res.StatusCode == http.StatusUnauthorized && renewed < maxRenewed:
 			renewed++
@@ -147,27 +168,26 @@ func discard(res *http.Response) {
 	_ = res.Body.Close()
 }
 
-// withToken returns the request with a token.
-func (t *Transport) withToken(r *http.Request, h *activeToken, retry bool) (*http.Request, error) {
-	req := r.Clone(r.Context())
+// withToken returns the request with a token, and the nonce in its proof, if any.
+func (t *Transport) withToken(r *http.Request, h *activeToken, retry bool) (req *http.Request, nonce string, err error) {
+	req = r.Clone(r.Context())
 	if retry && r.GetBody != nil {
-		var err error
 		if req.Body, err = r.GetBody(); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 	}
 	if h == nil {
-		return req, nil
+		return req, "", nil
 	}
 	req.Header.Set("Authorization", h.token.Type+" "+h.token.Access)
 	if h.key != nil {
-		proof, err := h.key.proof(r.Method, r.URL.String(), h.token.Access)
-		if err != nil {
-			return nil, err
+		var proof string
+		if proof, nonce, err = h.key.proof(r.Method, r.URL.String(), h.token.Access); err != nil {
+			return nil, "", err
 		}
 		req.Header.Set("DPoP", proof)
 	}
-	return req, nil
+	return req, nonce, nil
 }
 
 // errNotEnoughScope means that requesting the same scopes again would not help.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/transport"
 )
 
 // The inputs of mcp's corpus that a pipe refuses with a single error are refused
@@ -72,7 +73,7 @@ func TestAdversarial(t *testing.T) {
 				continue
 			}
 			wantID := string(want.ID)
-			if r, _ := mcp.ParseRevision(revision); wantID == "" && !r.ErrorWithoutID() {
+			if r, _ := mcp.ParseRevision(revision); wantID == "" && !transport.RulesOf(r).ErrorWithoutID {
 				wantID = "null"
 			}
 			if answer.Error.Code != want.Code || status != 413 && string(answer.ID) != wantID {
@@ -88,10 +89,10 @@ func TestAdversarial(t *testing.T) {
 func adversarial(t *testing.T, h *Handler, sessions map[string]string, revision string, body []byte) (int, []byte) {
 	t.Helper()
 	r := newPost(string(body))
-	if rev, _ := mcp.ParseRevision(revision); rev.VersionHeader() {
+	if rev, _ := mcp.ParseRevision(revision); transport.RulesOf(rev).VersionHeader {
 		r.Header.Set("Mcp-Protocol-Version", revision)
 	}
-	if revision != mcp.Newest.String() {
+	if revision != mcp.LatestRevision.String() {
 		if sessions[revision] == "" {
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, newPost(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"","version":""}}}`, revision)))

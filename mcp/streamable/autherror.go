@@ -23,6 +23,10 @@ func (e *AuthError) Error() string { return cmp.Or(e.Text, "not authenticated") 
 
 func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request) (mcp.Principal, bool) {
 	p, err := h.o.Authenticate(r)
+	if err == nil && p.ID == "" {
+		h.log.Error("Options.Authenticate returned a principal without an ID")
+		err = &AuthError{}
+	}
 	if err == nil {
 		if p.Owner == "" {
 			p.Owner = p.ID

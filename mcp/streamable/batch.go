@@ -5,6 +5,7 @@ import (
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/transport"
 )
 
 // serveBatch serves the messages of a batch, one after the other.
@@ -14,17 +15,17 @@ func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, p *mcp.Prin
 		h.writeError(w, http.StatusBadRequest, jsonrpc.ID{}, version, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "batches are not supported"))
 		return
 	}
-	s, ok := h.openSession(w, r, p.Holder(), jsonrpc.ID{})
+	s, ok := h.openSession(w, r, transport.Holder(*p), jsonrpc.ID{})
 	if !ok {
 		return
 	}
 	defer h.release(s.active)
-	if !s.Revision().Batches() {
+	if !transport.RulesOf(s.Revision()).Batches {
 		h.writeError(w, http.StatusBadRequest, jsonrpc.ID{}, s.Revision(), jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "batches are not supported"))
 		return
 	}
-	if h.o.Batch != nil {
-		if err := h.o.Batch(*p, len(batch)); err != nil {
+	if h.o.LimitBatch != nil {
+		if err := h.o.LimitBatch(*p, len(batch)); err != nil {
 			h.writeAuthError(w, err, jsonrpc.ID{})
 			return
 		}
@@ -55,9 +56,9 @@ func (h *Handler) handleElement(r *http.Request, s session, p *mcp.Principal, x 
 		return &jsonrpc.Message{Error: jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "id %s is still in flight", m.ID)}
 	}
 	seen[m.ID] = true
-	rq := mcp.NewRequest(m, *p)
+	rq := h.server.NewRequest(m, *p, headers(r.Header))
 	switch {
-	case rq.Stateless():
+	case h.server.Stateless(rq):
 		return &jsonrpc.Message{ID: m.ID, Error: jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "a request with a protocol version in _meta cannot be part of a batch")}
 	case len(m.Params) > 0 && m.Params[0] != '{':
 		return &jsonrpc.Message{ID: m.ID, Error: jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "params must be an object")}

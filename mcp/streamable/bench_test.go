@@ -29,7 +29,7 @@ func BenchmarkCall(b *testing.B) {
 	defer s.Close()
 	mcp.AddTool(s, mcp.Tool{Name: "echo", Description: "echo"}, func(_ context.Context, _ *mcp.Call, in words) (string, error) { return in.Text, nil })
 	h := NewHandler(s, &Options{Hosts: []string{"test"}})
-	replica := NewHandler(s, &Options{Hosts: []string{"test"}, Relay: new(testRelay), Store: newMemoryStore()})
+	replica := NewHandler(s, &Options{Hosts: []string{"test"}, Relay: new(testRelay), Sessions: newMemoryStore()})
 	header := func(pairs ...string) http.Header {
 		m := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
 		for i := 0; i < len(pairs); i += 2 {

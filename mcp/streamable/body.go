@@ -1,13 +1,11 @@
 package streamable
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net/http"
 	"os"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
@@ -30,11 +28,9 @@ type busyError struct {
 
 func (e *busyError) Error() string { return "streamable: " + e.text }
 
-var smallBuffers = sync.Pool{New: func() any { return new([smallBody]byte) }}
-
-// readBody reads the body into new memory, because handlers may keep parts of
-// it. held is how much of MaxBytes it uses; zero if there is an error.
-func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, owner string) (body []byte, held int64, err error) {
+// readBody reads the body into a buffer, which is free only if nobody has kept a
+// part of it. held is how much of MaxBytes it uses; zero if there is an error.
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, owner string) (body *bodyBuffer, held int64, err error) {
 	size, limit := r.ContentLength, int64(h.o.Limits.Bytes)
 	if size < 0 || size > limit {
 		size = limit
@@ -49,14 +45,14 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, owner string)
 	if h.stopAlarm(alarm) {
 		err = os.ErrDeadlineExceeded
 	}
-	if release := held; err != nil || len(body) <= smallBody {
+	if release := held; err != nil || len(body.text) <= smallBody {
 		held = 0
 		h.bodies.release(owner, release)
 	}
 	return body, held, err
 }
 
-func (h *Handler) readAll(r *http.Request, owner string) (body []byte, held int64, err error) {
+func (h *Handler) readAll(r *http.Request, owner string) (body *bodyBuffer, held int64, err error) {
 	limit, size := int64(h.o.Limits.Bytes), r.ContentLength
 	if size > limit {
 		return nil, 0, errTooLarge
@@ -76,40 +72,40 @@ func (h *Handler) readAll(r *http.Request, owner string) (body []byte, held int6
 		return nil, 0, err
 	}
 	if size < 0 || size > smallBody {
-		// The buffer goes back to the pool when the body turns out to be
-		// larger.
-		first := smallBuffers.Get().(*[smallBody]byte)
-		defer smallBuffers.Put(first)
-		body = first[:0]
+		body = newBodyBuffer(smallBody)
 	} else {
-		body = make([]byte, 0, size+1) // one byte more, to see EOF
+		body = newBodyBuffer(int(size) + 1) // one byte more, to see EOF
 	}
-	shared := cap(body) == smallBody
 	for {
-		n, err := r.Body.Read(body[len(body):cap(body)])
-		body = body[:len(body)+n]
+		b := body.text
+		n, err := r.Body.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		body.text = b
 		switch {
-		case int64(len(body)) > limit:
+		case int64(len(b)) > limit:
+			body.free()
 			return nil, held, errTooLarge
 		case err == io.EOF:
-			if shared {
-				body = bytes.Clone(body)
+			if size < 0 && len(b) < cap(b)/2 {
+				body = body.grown(len(b)) // into less memory
 			}
 			return body, held, nil
 		case err != nil:
+			body.free()
 			return nil, held, err
 		}
-		if len(body) < cap(body) {
+		if len(b) < cap(b) {
 			continue
 		}
-		more := min(int64(4*cap(body)), limit+1)
+		more := min(int64(4*cap(b)), limit+1)
 		if r.ContentLength > 0 {
 			more = min(more, r.ContentLength+1)
 		}
 		if err := hold(more); err != nil {
+			body.free()
 			return nil, held, err
 		}
-		body, shared = append(make([]byte, 0, more), body...), false
+		body = body.grown(int(more))
 	}
 }
 

@@ -17,9 +17,10 @@ import (
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/transport"
 )
 
-// ClientOptions configures a Client.
+// ClientOptions configures Connect and NewTransport. Nil means the defaults.
 type ClientOptions struct {
 	// Transport sends the requests; mcp/oauth has one that adds tokens.
 	// Default: a separate clone of http.DefaultTransport.
@@ -33,9 +34,9 @@ type ClientOptions struct {
 	Logger *slog.Logger
 }
 
-// A Client is a transport to a server over HTTP, for mcp.Connect. It supports
+// A clientTransport is a transport to a server over HTTP. It supports
 // all revisions, including the transport of the oldest one.
-type Client struct {
+type clientTransport struct {
 	url          *url.URL
 	http         *http.Client
 	ownTransport *http.Transport // closed with the client; nil if the program provided one
@@ -54,20 +55,21 @@ type Client struct {
 	pending   map[jsonrpc.ID]*pending
 	listening bool // the stream for messages that belong to no request is open
 	closed    bool
-	gapFunc   func(mcp.Gap)
+	gapFunc   func(gap string)
 }
 
 var (
-	_ mcp.Exchanger = (*Client)(nil)
-	_ mcp.Lossy     = (*Client)(nil)
-	_ mcp.Fallback  = (*Client)(nil)
+	_ transport.Exchanger   = (*clientTransport)(nil)
+	_ transport.GapReporter = (*clientTransport)(nil)
+	_ transport.Fallback    = (*clientTransport)(nil)
 )
 
 // maxIdleConns limits the idle connections kept for further requests.
 const maxIdleConns = 64
 
-// NewClient returns a client for the server at a URL. It sends nothing yet.
-func NewClient(address string, o *ClientOptions) (*Client, error) {
+// NewTransport returns a transport for mcp.Connect to the server at a URL. It sends
+// nothing yet. Most programs use Connect.
+func NewTransport(address string, o *ClientOptions) (jsonrpc.Transport, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, fmt.Errorf("streamable: %w", err)
@@ -76,7 +78,7 @@ func NewClient(address string, o *ClientOptions) (*Client, error) {
 		return nil, fmt.Errorf("streamable: %q is not a valid server URL", u.Redacted())
 	}
 	u.Fragment = ""
-	c := &Client{url: u, http: &http.Client{CheckRedirect: sameOrigin}, incoming: make(chan received, 16)}
+	c := &clientTransport{url: u, http: &http.Client{CheckRedirect: sameOrigin}, incoming: make(chan received, 16)}
 	if o != nil {
 		c.http.Transport, c.header, c.limits, c.log = o.Transport, o.Header, o.Limits, o.Logger
 	}
@@ -96,7 +98,7 @@ func NewClient(address string, o *ClientOptions) (*Client, error) {
 
 // Connect connects to the server at a URL. ctx bounds connecting only.
 func Connect(ctx context.Context, address string, o *ClientOptions, client *mcp.ClientOptions) (*mcp.Client, error) {
-	c, err := NewClient(address, o)
+	c, err := NewTransport(address, o)
 	if err != nil {
 		return nil, err
 	}
@@ -114,17 +116,17 @@ func sameOrigin(r *http.Request, via []*http.Request) error {
 }
 
 // Name identifies the server, for the cache of eras.
-func (c *Client) Name() string {
+func (c *clientTransport) Name() string {
 	return c.url.Scheme + "://" + c.url.Host + c.url.Path
 }
 
-// Agreed sets the negotiated revision.
-func (c *Client) Agreed(r mcp.Revision) { c.revision.Store(uint32(r)) }
+// Negotiated sets the negotiated revision.
+func (c *clientTransport) Negotiated(r mcp.Revision) { c.revision.Store(uint32(r)) }
 
-func (c *Client) negotiated() mcp.Revision { return mcp.Revision(c.revision.Load()) }
+func (c *clientTransport) negotiated() mcp.Revision { return mcp.Revision(c.revision.Load()) }
 
 // request returns an HTTP request with the headers common to all.
-func (c *Client) request(ctx context.Context, method string, body []byte, header map[string][]string) *http.Request {
+func (c *clientTransport) request(ctx context.Context, method string, body []byte, header map[string][]string) *http.Request {
 	r := &http.Request{Method: method, URL: c.url, Host: c.url.Host, Header: make(http.Header, 10), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	maps.Copy(r.Header, c.header)
 	maps.Copy(r.Header, header)
@@ -135,7 +137,7 @@ func (c *Client) request(ctx context.Context, method string, body []byte, header
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	}
-	if revision := c.negotiated(); header == nil && revision.VersionHeader() {
+	if revision := c.negotiated(); header == nil && transport.RulesOf(revision).VersionHeader {
 		r.Header["Mcp-Protocol-Version"] = []string{revision.String()}
 	}
 	c.mu.Lock()
@@ -149,7 +151,7 @@ func (c *Client) request(ctx context.Context, method string, body []byte, header
 var acceptBoth = []string{"application/json, text/event-stream"}
 
 // get opens a stream, after an event if after is not empty.
-func (c *Client) get(ctx context.Context, after string, header map[string][]string) (*http.Response, error) {
+func (c *clientTransport) get(ctx context.Context, after string, header map[string][]string) (*http.Response, error) {
 	r := c.request(ctx, http.MethodGet, nil, header)
 	r.Header["Accept"] = contentEvents
 	if after != "" {
@@ -169,7 +171,7 @@ func (c *Client) get(ctx context.Context, after string, header map[string][]stri
 
 // Send sends a message without a response: a notification, or a response to the
 // server.
-func (c *Client) Send(ctx context.Context, p jsonrpc.Packet) error {
+func (c *clientTransport) Send(ctx context.Context, p jsonrpc.Packet) error {
 	res, err := c.http.Do(c.request(ctx, http.MethodPost, p.Append(nil), nil))
 	if err != nil {
 		return err
@@ -186,7 +188,7 @@ func (c *Client) Send(ctx context.Context, p jsonrpc.Packet) error {
 }
 
 // Receive returns the next message that belongs to no request.
-func (c *Client) Receive(ctx context.Context) (jsonrpc.Packet, error) {
+func (c *clientTransport) Receive(ctx context.Context) (jsonrpc.Packet, error) {
 	select {
 	case r := <-c.incoming:
 		return r.packet, r.err
@@ -197,7 +199,7 @@ func (c *Client) Receive(ctx context.Context) (jsonrpc.Packet, error) {
 	}
 }
 
-func (c *Client) sessionID() string {
+func (c *clientTransport) sessionID() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session
@@ -210,7 +212,7 @@ type received struct {
 	err    error
 }
 
-func (c *Client) deliver(m *jsonrpc.Message, err error) bool {
+func (c *clientTransport) deliver(m *jsonrpc.Message, err error) bool {
 	if err == nil && m.IsResponse() {
 		c.mu.Lock()
 		p := c.pending[m.ID]
@@ -229,7 +231,7 @@ func (c *Client) deliver(m *jsonrpc.Message, err error) bool {
 }
 
 // Close ends the session, if there is one, and waits for all goroutines.
-func (c *Client) Close() error {
+func (c *clientTransport) Close() error {
 	c.mu.Lock()
 	first, session := !c.closed, c.session
 	c.closed = true

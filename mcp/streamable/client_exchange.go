@@ -17,7 +17,7 @@ import (
 
 // Exchange sends one request and yields the messages of its stream. A stream
 // that breaks before the response is resumed if the revision allows that.
-func (c *Client) Exchange(ctx context.Context, m *jsonrpc.Message, header map[string][]string) iter.Seq2[*jsonrpc.Message, error] {
+func (c *clientTransport) Exchange(ctx context.Context, m *jsonrpc.Message, header map[string][]string) iter.Seq2[*jsonrpc.Message, error] {
 	return func(yield func(*jsonrpc.Message, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -65,7 +65,7 @@ type pending struct {
 }
 
 // addPending registers a request until done is called.
-func (c *Client) addPending(id jsonrpc.ID, p *pending) (done func()) {
+func (c *clientTransport) addPending(id jsonrpc.ID, p *pending) (done func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pending == nil {
@@ -92,7 +92,7 @@ func (p *pending) preferResponse(yield func(*jsonrpc.Message, error) bool) func(
 
 // drain waits briefly for the end of a finished stream, so that the connection
 // can be reused.
-func (c *Client) drain(body io.ReadCloser, cancel context.CancelFunc) {
+func (c *clientTransport) drain(body io.ReadCloser, cancel context.CancelFunc) {
 	timer := time.AfterFunc(100*time.Millisecond, cancel)
 	defer timer.Stop()
 	_, _ = io.CopyN(io.Discard, body, 4<<10)
@@ -112,7 +112,7 @@ func isValidSessionID(id string) bool {
 const maxErrorBody = 64 << 10 // limit of what is read of an error response
 
 // statusError returns the error for a response without success.
-func (c *Client) statusError(res *http.Response) error {
+func (c *clientTransport) statusError(res *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
 	e := &mcp.StatusError{Code: res.StatusCode, Header: res.Header, Body: body}
 	if isJSON(res.Header.Get("Content-Type")) {
@@ -124,7 +124,7 @@ func (c *Client) statusError(res *http.Response) error {
 }
 
 // readSingle yields the messages of a response that is not a stream.
-func (c *Client) readSingle(res *http.Response, yield func(*jsonrpc.Message, error) bool) {
+func (c *clientTransport) readSingle(res *http.Response, yield func(*jsonrpc.Message, error) bool) {
 	limit := int64(c.limits.Bytes)
 	var buf bytes.Buffer
 	if res.ContentLength > 0 && res.ContentLength <= limit {
@@ -142,7 +142,7 @@ func (c *Client) readSingle(res *http.Response, yield func(*jsonrpc.Message, err
 }
 
 // decodeMessages yields the messages in a text. It reports whether to continue.
-func (c *Client) decodeMessages(text []byte, yield func(*jsonrpc.Message, error) bool) bool {
+func (c *clientTransport) decodeMessages(text []byte, yield func(*jsonrpc.Message, error) bool) bool {
 	p, err := jsonrpc.Decode(text, c.limits)
 	if err != nil {
 		return yield(nil, err)

@@ -124,7 +124,7 @@ func TestClient_gibibyte(t *testing.T) {
 					}
 				}
 			})
-			c := dial(t, url, clientOptions(mcp.Newest))
+			c := dial(t, url, clientOptions(mcp.LatestRevision))
 			var err error
 			grown := peak(func() { _, err = c.Call(t.Context(), "x", nil, nil) })
 			if err == nil || !strings.Contains(err.Error(), x.want) {
@@ -160,7 +160,7 @@ func TestClient_brokenAnswers(t *testing.T) {
 					w.Header().Set("Content-Type", kind)
 					fmt.Fprintf(w, form, fmt.Sprintf(x.answer, id))
 				})
-				c := dial(t, url, clientOptions(mcp.Newest))
+				c := dial(t, url, clientOptions(mcp.LatestRevision))
 				if _, err := c.Call(t.Context(), "x", nil, nil); err == nil || !strings.Contains(err.Error(), x.want) {
 					t.Errorf("Call = %v, want %s", err, x.want)
 				}
@@ -188,9 +188,9 @@ func TestClient_strangeStreams(t *testing.T) {
 				w.Header().Set("Content-Type", "text/event-stream")
 				_, _ = io.WriteString(w, strings.ReplaceAll(stream, "%s", id))
 			})
-			c := dial(t, url, clientOptions(mcp.Newest))
+			c := dial(t, url, clientOptions(mcp.LatestRevision))
 			for range 2 { // and the next call is none the worse for it
-				if got, err := mcp.CallAs[string](t.Context(), c, "x", nil); err != nil || got != "fine" {
+				if got, err := mcp.CallAs[string](t.Context(), c, "x", nil, nil); err != nil || got != "fine" {
 					t.Errorf("CallAs = %q, %v", got, err)
 				}
 			}
@@ -219,7 +219,7 @@ func TestClient_neverAnswers(t *testing.T) {
 				}
 				<-r.Context().Done()
 			})
-			o := clientOptions(mcp.Newest)
+			o := clientOptions(mcp.LatestRevision)
 			o.Timeout = 300 * time.Millisecond
 			c := dial(t, url, o)
 			var err error
@@ -229,7 +229,7 @@ func TestClient_neverAnswers(t *testing.T) {
 			}
 			select {
 			case <-gone:
-			case <-time.After(5 * time.Second):
+			case <-time.After(time.Minute):
 				t.Error("the server does not notice")
 			}
 		})
@@ -250,9 +250,9 @@ func TestClient_million(t *testing.T) {
 		}
 		fmt.Fprintf(w, `data: {"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`+"\n\n", id)
 	})
-	o := clientOptions(mcp.Newest)
+	o := clientOptions(mcp.LatestRevision)
 	heard := 0
-	o.OnNotify = func(context.Context, mcp.Notification) { heard++ }
+	o.OnLog = func(context.Context, mcp.LogMessage) { heard++ }
 	c := dial(t, url, o)
 	var err error
 	grown := peak(func() { _, err = c.Call(t.Context(), "x", nil, nil) })
@@ -304,7 +304,7 @@ func TestListen_fallsSilent(t *testing.T) {
 				res.Body = in
 				return res, nil
 			}
-			c, err := Connect(t.Context(), "http://example.com/mcp", &ClientOptions{Transport: tripper(serve)}, clientOptions(mcp.Newest))
+			c, err := Connect(t.Context(), "http://example.com/mcp", &ClientOptions{Transport: tripper(serve)}, clientOptions(mcp.LatestRevision))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -315,7 +315,7 @@ func TestListen_fallsSilent(t *testing.T) {
 			}
 			defer cancel()
 			events := 0
-			for _, err := range c.Listen(ctx, mcp.Filter{Tools: true}) {
+			for _, err := range c.Listen(ctx, mcp.EventFilter{Tools: true}) {
 				if err != nil {
 					t.Errorf("Listen: %v", err)
 				}
@@ -382,10 +382,10 @@ func TestListen_sessionStreamBreaks(t *testing.T) {
 		<-r.Context().Done()
 	})
 	c := dial(t, url, clientOptions(mcp.R20251125))
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	n := 0
-	for _, err := range c.Listen(ctx, mcp.Filter{Tools: true}) {
+	for _, err := range c.Listen(ctx, mcp.EventFilter{Tools: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -406,11 +406,11 @@ func TestClient_noiseInSession(t *testing.T) {
 		<-r.Context().Done()
 	})
 	c := dial(t, url, clientOptions(mcp.R20251125))
-	for deadline := time.Now().Add(10 * time.Second); c.Refused() < 150 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(10 * time.Second); c.Health() == nil && time.Now().Before(deadline); {
 		runtime.Gosched()
 	}
-	if c.Refused() != 150 || c.Health() == nil {
-		t.Errorf("%d refused, health %v; want 150, and that something is wrong", c.Refused(), c.Health())
+	if err := c.Health(); err == nil {
+		t.Errorf("Health = %v, want that something is wrong", err)
 	}
 	if _, err := c.Call(t.Context(), "x", nil, nil); err != nil || c.Health() != nil {
 		t.Errorf("Call = %v, health %v", err, c.Health())

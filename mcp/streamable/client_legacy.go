@@ -16,18 +16,18 @@ import (
 // the server arrive on one event stream, whose first event is the URL for
 // messages to the server.
 type legacyTransport struct {
-	client *Client
+	client *clientTransport
 	events *eventReader
 	body   io.Closer
 	cancel context.CancelFunc
-	post   *Client // for the URL of messages
+	post   *clientTransport // for the URL of messages
 	once   sync.Once
 }
 
 var _ jsonrpc.Transport = (*legacyTransport)(nil)
 
 // Older connects with the transport of the oldest revision.
-func (c *Client) Older(ctx context.Context) (jsonrpc.Transport, error) {
+func (c *clientTransport) Older(ctx context.Context) (jsonrpc.Transport, error) {
 	streamCtx, cancel := context.WithCancel(context.Background())
 	stop := context.AfterFunc(ctx, cancel)
 	defer stop()
@@ -52,7 +52,7 @@ func (c *Client) Older(ctx context.Context) (jsonrpc.Transport, error) {
 		_ = o.Close()
 		return nil, err
 	}
-	o.post = &Client{url: u, http: c.http, header: c.header, limits: c.limits, log: c.log}
+	o.post = &clientTransport{url: u, http: c.http, header: c.header, limits: c.limits, log: c.log}
 	return o, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/transport"
 )
 
 // openTimeout is how long to wait for the stream for messages that belong to no
@@ -14,7 +15,7 @@ import (
 const openTimeout = 3 * time.Second
 
 // startListening opens that stream, once.
-func (c *Client) startListening(ctx context.Context) {
+func (c *clientTransport) startListening(ctx context.Context) {
 	c.mu.Lock()
 	if c.listening || c.closed {
 		c.mu.Unlock()
@@ -35,7 +36,7 @@ func (c *Client) startListening(ctx context.Context) {
 
 // listen keeps that stream open as long as the server supports it. It calls
 // opened when the outcome of the first attempt is known.
-func (c *Client) listen(opened func()) {
+func (c *clientTransport) listen(opened func()) {
 	defer opened()
 	defer func() {
 		c.mu.Lock()
@@ -54,7 +55,7 @@ func (c *Client) listen(opened func()) {
 		switch {
 		case err == nil:
 			if broke && !renewed { // a new session reports all events again
-				c.reportGap(mcp.GapStream)
+				c.reportGap(transport.GapReconnected)
 			}
 			events.reset(res.Body)
 			for e, err := events.next(); err == nil; e, err = events.next() {
@@ -70,7 +71,7 @@ func (c *Client) listen(opened func()) {
 			if refused { // the session may be lost
 				events.id = ""
 				if c.sessionID() == session {
-					c.reportGap(mcp.GapSession)
+					c.reportGap(transport.GapSessionLost)
 				}
 				renewed = c.sessionID() != session
 			}
@@ -84,18 +85,18 @@ func (c *Client) listen(opened func()) {
 		}
 	}
 	c.log.Warn("giving up listening to the server", "server", c.Name())
-	c.reportGap(mcp.GapForGood)
+	c.reportGap(transport.GapFinal)
 }
 
 // OnGap sets the function to call when messages that belong to no request may
 // have been lost.
-func (c *Client) OnGap(f func(mcp.Gap)) {
+func (c *clientTransport) OnGap(f func(gap string)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.gapFunc = f
 }
 
-func (c *Client) reportGap(g mcp.Gap) {
+func (c *clientTransport) reportGap(g string) {
 	c.mu.Lock()
 	f := c.gapFunc
 	c.mu.Unlock()

@@ -24,7 +24,7 @@ var errBroken = errors.New("streamable: the stream ended before the answer")
 
 // readStream yields the messages on the stream of a request, until its
 // response.
-func (c *Client) readStream(ctx context.Context, cancel context.CancelFunc, m *jsonrpc.Message, res *http.Response, header map[string][]string, yield func(*jsonrpc.Message, error) bool) {
+func (c *clientTransport) readStream(ctx context.Context, cancel context.CancelFunc, m *jsonrpc.Message, res *http.Response, header map[string][]string, yield func(*jsonrpc.Message, error) bool) {
 	events := newEventReader(res.Body, c.limits.Bytes)
 	defer func() { c.drain(res.Body, cancel) }()
 	answered, left := false, false
@@ -76,7 +76,7 @@ func (c *Client) readStream(ctx context.Context, cancel context.CancelFunc, m *j
 
 // resume waits as long as the server wants and requests the rest of a stream.
 // It returns nil, nil if the caller should try again.
-func (c *Client) resume(ctx context.Context, events *eventReader, header map[string][]string) (*http.Response, error) {
+func (c *clientTransport) resume(ctx context.Context, events *eventReader, header map[string][]string) (*http.Response, error) {
 	if err := sleep(ctx, events.retry); err != nil {
 		return nil, err
 	}

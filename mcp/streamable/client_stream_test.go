@@ -107,10 +107,10 @@ func TestClient_streamBreaks(t *testing.T) {
 		}
 	})
 	c := dial(t, url, clientOptions(mcp.R20251125))
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	again := 0
-	for e, err := range c.Listen(ctx, mcp.Filter{Tools: true}) {
+	for e, err := range c.Listen(ctx, mcp.EventFilter{Tools: true}) {
 		if err != nil || e.Kind != mcp.EventTools {
 			t.Fatalf("Listen = %v, %v", e, err)
 		}
@@ -194,7 +194,7 @@ func TestClient_streamForGood(t *testing.T) {
 		defer c.Close()
 		for range 2 {
 			told := error(nil)
-			for _, err := range c.Listen(t.Context(), mcp.Filter{Tools: true}) {
+			for _, err := range c.Listen(t.Context(), mcp.EventFilter{Tools: true}) {
 				told = err
 			}
 			if told == nil || !strings.Contains(told.Error(), "could not be resumed") {
@@ -257,7 +257,7 @@ func TestClient_questionEnds(t *testing.T) {
 		}
 		select {
 		case <-ended:
-		case <-time.After(5 * time.Second):
+		case <-time.After(time.Minute):
 			t.Errorf("taken back %v: the person is still asked", taken)
 		}
 		cancel()
@@ -299,7 +299,7 @@ func TestClient_slowToHear(t *testing.T) {
 	}))
 	t.Cleanup(asked.Close)
 	c := dial(t, asked.URL, clientOptions(mcp.R20251125))
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, err := c.Call(ctx, "x", nil, nil); err != nil {
 		t.Errorf("Call = %v", err)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/replica"
 )
 
 // A testRelay is a relay in memory. What mangle does not deliver is lost.
@@ -85,23 +86,23 @@ func (r *testRelay) count(kind string) int {
 // A testBus joins the servers of several replicas.
 type testBus struct {
 	mu    sync.Mutex
-	hears map[int]func(mcp.Event)
+	hears map[int]func(kind, name string)
 	last  int
 }
 
-func (b *testBus) Publish(e mcp.Event) {
+func (b *testBus) Publish(kind, name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, hear := range b.hears {
-		hear(e)
+		hear(kind, name)
 	}
 }
 
-func (b *testBus) Subscribe(hear func(mcp.Event)) (stop func()) {
+func (b *testBus) Subscribe(hear func(kind, name string)) (stop func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.hears == nil {
-		b.hears = map[int]func(mcp.Event){}
+		b.hears = map[int]func(kind, name string){}
 	}
 	b.last++
 	n := b.last
@@ -125,18 +126,18 @@ type crowd struct {
 
 func newCrowd(t *testing.T, n int, relay *testRelay, o Options, serve func(i int, h *Handler) string) *crowd {
 	t.Helper()
-	keys, err := mcp.NewKeyring([]byte(strings.Repeat("k", 32)))
+	keys, err := replica.NewKeyring([]byte(strings.Repeat("k", 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Store == nil {
-		o.Store = newMemoryStore()
+	if o.Sessions == nil {
+		o.Sessions = newMemoryStore()
 	}
 	o.Relay = relay
 	bus := new(testBus)
 	c := &crowd{t: t, relay: relay}
 	for i := range n {
-		s := newFixtureWith(t, mcp.ServerOptions{Seal: keys, Bus: bus})
+		s := newFixtureWith(t, mcp.ServerOptions{Keyring: keys, Bus: bus})
 		mcp.AddTool(s, mcp.Tool{Name: "steps", Description: "steps"}, func(ctx context.Context, c *mcp.Call, in words) (string, error) {
 			for i := range 5 {
 				c.Progress(float64(i+1), 5, in.Text)

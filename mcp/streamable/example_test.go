@@ -40,7 +40,7 @@ func Example() {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error)
-	go func() { done <- streamable.Serve(ctx, l, h) }()
+	go func() { done <- streamable.Serve(ctx, l, h, nil) }()
 
 	for _, key := range []string{"wrong", "key"} {
 		fmt.Println(call(l.Addr().String(), key))
@@ -95,8 +95,33 @@ func ExampleConnect() {
 		return
 	}
 	defer c.Close()
-	greeted, err := mcp.CallAs[string](ctx, c, "greet", greeting{"Ada"})
+	greeted, err := mcp.CallAs[string](ctx, c, "greet", greeting{"Ada"}, nil)
 	fmt.Println(greeted, err)
 	// Output:
 	// Hello, Ada! <nil>
+}
+
+// A server that takes OAuth tokens, and tells clients where to get them.
+func ExampleBearer() {
+	s := mcp.NewServer(mcp.Implementation{Name: "greeter", Version: "1.0.0"}, nil)
+	defer s.Close()
+	auth := streamable.Bearer(func(_ context.Context, token string) (mcp.Principal, error) {
+		if token != "good" { // a program checks signature, expiry and audience
+			return mcp.Principal{}, fmt.Errorf("unknown token")
+		}
+		return mcp.Principal{ID: "ada"}, nil
+	}, streamable.Resource{URL: "https://example.com/mcp", AuthorizationServers: []string{"https://login.example.com"}})
+	h := streamable.NewHandler(s, &streamable.Options{Authenticate: auth.Authenticate, Hosts: []string{"example.com"}})
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", h)
+	mux.Handle(auth.MetadataPath(), auth)
+
+	r := httptest.NewRequest("POST", "https://example.com/mcp", strings.NewReader("{}"))
+	r.Header.Set("Authorization", "Bearer bad")
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, r)
+	fmt.Println(w.Code, auth.MetadataPath())
+	// Output:
+	// 401 /.well-known/oauth-protected-resource/mcp
 }

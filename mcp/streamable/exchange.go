@@ -13,6 +13,7 @@ import (
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/transport"
 )
 
 // An exchange is a POST with a request, and its response. The form of the
@@ -36,10 +37,10 @@ type exchange struct {
 }
 
 var (
-	_ mcp.Sink   = (*exchange)(nil)
-	_ mcp.Pauser = (*exchange)(nil)
-	_ mcp.Waiter = (*exchange)(nil)
-	_ mcp.Loser  = (*exchange)(nil)
+	_ transport.Sink         = (*exchange)(nil)
+	_ transport.StreamCloser = (*exchange)(nil)
+	_ transport.Idler        = (*exchange)(nil)
+	_ transport.LossReporter = (*exchange)(nil)
 )
 
 func (h *Handler) newExchange(w http.ResponseWriter, r *http.Request, owner string, revision mcp.Revision, a *activeSession) *exchange {
@@ -70,10 +71,10 @@ func (x *exchange) commitLocked() error {
 		return errors.New("streamable: too many streams")
 	}
 	own := newConn(x.w)
-	if x.active != nil && x.revision.Resumable() {
+	if x.active != nil && transport.RulesOf(x.revision).Resumable {
 		x.stream = x.active.newStream(own)
 		x.stream.stopWatching = context.AfterFunc(x.r.Context(), func() { x.stream.detach(own) })
-		if x.revision.Primed() {
+		if transport.RulesOf(x.revision).PrimedStreams {
 			x.stream.prime()
 		}
 	} else {
@@ -141,7 +142,7 @@ func (x *exchange) Call(ctx context.Context, method string, params any) (json.Ra
 
 // Wait releases the slot among the requests in flight until resume is called,
 // and takes one among the streams, of which there are many more.
-func (x *exchange) Wait() (resume func()) {
+func (x *exchange) Idle() (resume func()) {
 	if x.h.streams.acquire(x.owner, 1) != 0 {
 		return func() {}
 	}
@@ -152,11 +153,11 @@ func (x *exchange) Wait() (resume func()) {
 	}
 }
 
-// Pause closes the connection; the client reconnects for the response.
-func (x *exchange) Pause(after time.Duration) {
+// CloseStream closes the connection; the client reconnects for the response.
+func (x *exchange) CloseStream(after time.Duration) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.active == nil || !x.revision.Primed() || x.commitLocked() != nil {
+	if x.active == nil || !transport.RulesOf(x.revision).PrimedStreams || x.commitLocked() != nil {
 		return
 	}
 	x.stream.pause(after)

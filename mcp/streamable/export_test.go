@@ -1,4 +1,6 @@
 package streamable
 
+import "github.com/bossman-dev/bossman/mcp/replica"
+
 // NewMemoryStore is what a handler has if it is given nothing.
-func NewMemoryStore() Store { return newMemoryStore() }
+func NewMemoryStore() replica.SessionStore { return newMemoryStore() }

@@ -5,13 +5,14 @@ import (
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/transport"
 )
 
 // A feed is the stream of events that belong to no request. It outlives its
 // connection for a while, so that a client that reconnects misses nothing.
 type feed struct {
 	stream   *stream
-	listener *mcp.Listener
+	listener *transport.Listener
 	ctx      context.Context // ends with the feed
 	cancel   context.CancelFunc
 
@@ -21,7 +22,7 @@ type feed struct {
 // joinFeed returns the session's feed, creating it if necessary. It returns
 // false if a client is connected to it, unless the client resumes it by name:
 // then the older connection is assumed to be dead.
-func (a *activeSession) joinFeed(server *mcp.Server, s session, p mcp.Principal, name string) (*feed, bool) {
+func (a *activeSession) joinFeed(server *transport.Server, s session, p mcp.Principal, name string) (*feed, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	f := a.feed
@@ -35,7 +36,7 @@ func (a *activeSession) joinFeed(server *mcp.Server, s session, p mcp.Principal,
 	f = &feed{listener: server.Listen(s.Session, p), users: 1}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	id := ""
-	if s.Revision().Resumable() {
+	if transport.RulesOf(s.Revision()).Resumable {
 		id = a.h.newLocalID(feedMark)
 	}
 	f.stream = newStream(id, nil, &a.h.keptBytes, f.cancel)
@@ -103,7 +104,7 @@ func (f *feed) handOver(seen uint64) (messages []byte) {
 
 // message returns the encoded notification of an event.
 func message(e mcp.Event) []byte {
-	method, params := e.Notification()
+	method, params := transport.EventNotification(e)
 	m := &jsonrpc.Message{Method: method}
 	if params != nil {
 		m.Params, _ = encode(params) // strings always encode
@@ -121,7 +122,7 @@ func (f *feed) run(ctx context.Context, c *conn, s session, seen uint64) {
 	if !f.stream.attach(c, seen) || f.stream.comment() != nil { // sends the headers to the client
 		return
 	}
-	if s.Revision().Primed() {
+	if transport.RulesOf(s.Revision()).PrimedStreams {
 		f.stream.prime()
 	}
 	for {

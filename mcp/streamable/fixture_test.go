@@ -30,7 +30,7 @@ func newFixture(t *testing.T) *mcp.Server {
 func newFixtureWith(t *testing.T, o mcp.ServerOptions) *mcp.Server {
 	t.Helper()
 	o.Logger = slog.New(slog.NewTextHandler(testLog{t}, nil))
-	o.Observer.Panic = func(v any, stack []byte) {
+	o.Observer.Panicked = func(v any, stack []byte) {
 		if v != "expected" {
 			t.Errorf("panic: %v\n%s", v, stack)
 		}
@@ -65,12 +65,12 @@ func newFixtureWith(t *testing.T, o mcp.ServerOptions) *mcp.Server {
 	})
 	add("pause", func(ctx context.Context, c *mcp.Call, _ words) (string, error) {
 		c.Progress(1, 2, "")
-		c.Pause(10 * time.Millisecond)
+		c.CloseStream(10 * time.Millisecond)
 		c.Progress(2, 2, "")
 		return "after the pause", nil
 	})
-	s.AddResource(mcp.Resource{URI: "test://r", Name: "r"}, func(context.Context, *mcp.Call) ([]mcp.Contents, error) {
-		return []mcp.Contents{{URI: "test://r", Text: "r"}}, nil
+	s.AddResource(mcp.Resource{URI: "test://r", Name: "r"}, func(context.Context, *mcp.Call) (*mcp.ResourceResult, error) {
+		return &mcp.ResourceResult{Contents: []mcp.ResourceContents{{URI: "test://r", Text: "r"}}}, nil
 	})
 	return s
 }
@@ -93,7 +93,7 @@ func serve(t *testing.T, h *Handler) string {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- Serve(ctx, l, h) }()
+	go func() { done <- Serve(ctx, l, h, nil) }()
 	t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
 		cancel()
@@ -101,7 +101,7 @@ func serve(t *testing.T, h *Handler) string {
 			t.Errorf("Serve: %v", err)
 		}
 	})
-	return "http://" + l.Addr().String() + h.o.Path
+	return "http://" + l.Addr().String() + "/mcp"
 }
 
 // A client sends requests with the headers of a revision.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/transport"
 )
 
 // get opens a stream: the rest of one that broke, or the stream of events that
@@ -17,7 +18,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p *mcp.Principal) 
 		h.refuse(w, http.StatusNotAcceptable, "the client must accept text/event-stream")
 		return
 	}
-	s, ok := h.openSession(w, r, p.Holder(), jsonrpc.ID{})
+	s, ok := h.openSession(w, r, transport.Holder(*p), jsonrpc.ID{})
 	if !ok {
 		return
 	}
@@ -31,12 +32,12 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p *mcp.Principal) 
 		return
 	}
 	defer h.streams.release(p.Owner, 1)
-	defer h.server.Opened()(nil)
+	defer h.server.Connected()(nil)
 	a := s.active
 	ctx, end := h.untilClosing(r.Context(), p.Revoked)
 	defer end(nil)
 	name, seen, ok := parseEventID(header(r, "Last-Event-Id"))
-	if !ok || !s.Revision().Resumable() {
+	if !ok || !transport.RulesOf(s.Revision()).Resumable {
 		name = ""
 	}
 	if st := a.stream(name); st != nil {

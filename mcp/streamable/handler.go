@@ -13,14 +13,25 @@ import (
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/transport"
 )
 
-// A Handler serves the clients of a server over HTTP.
+// A Handler serves the clients of a server over HTTP, at any path: mount it in a
+// mux, by custom at /mcp.
+//
+//	mux.Handle("/mcp", h)
+//
+// Event streams stay open as long as their clients do. Let Close end them when
+// the http.Server shuts down, because Shutdown waits for them otherwise; Serve
+// does that.
+//
+//	srv.RegisterOnShutdown(h.Close)
+//
+// In a test, call Close before httptest.Server.Close.
 type Handler struct {
-	server *mcp.Server
+	server *transport.Server
 	o      Options
 	log    *slog.Logger
-	routes []Route
 
 	inFlight    limiter
 	streams     limiter
@@ -44,33 +55,26 @@ type Handler struct {
 
 var _ http.Handler = (*Handler)(nil)
 
-// A Route is a path that the handler serves.
-type Route struct {
-	Path  string
-	serve func(http.ResponseWriter, *http.Request)
-}
-
 // NewHandler returns a handler for a server.
 func NewHandler(s *mcp.Server, o *Options) *Handler {
-	h := &Handler{server: s, active: map[sessionKey]*activeSession{}}
+	h := &Handler{server: transport.NewServer(s), active: map[sessionKey]*activeSession{}}
 	if o != nil {
 		h.o = *o
 	}
-	h.o.Path = cmp.Or(h.o.Path, "/mcp")
 	h.o.Limits.Bytes = cmp.Or(h.o.Limits.Bytes, 1<<20)
 	h.o.MaxInFlight = cmp.Or(h.o.MaxInFlight, 1024)
 	h.o.MaxStreams = cmp.Or(h.o.MaxStreams, 16<<10)
 	h.o.MaxBytes = cmp.Or(h.o.MaxBytes, 128<<20)
-	h.o.SessionLife = cmp.Or(h.o.SessionLife, 24*time.Hour)
+	h.o.SessionTTL = cmp.Or(h.o.SessionTTL, 24*time.Hour)
 	h.inFlight.what, h.streams.what, h.bodies.what = "requests at once", "open event streams", "bytes of requests in transfer"
 	h.inFlight.max, h.streams.max, h.bodies.max = int64(h.o.MaxInFlight), int64(h.o.MaxStreams), h.o.MaxBytes
 	if h.o.Authenticate != nil {
-		h.inFlight.maxEach = int64(cmp.Or(h.o.MaxInFlightEach, (h.o.MaxInFlight+3)/4))
-		h.streams.maxEach = int64(cmp.Or(h.o.MaxStreamsEach, (h.o.MaxStreams+3)/4))
+		h.inFlight.maxEach = int64(cmp.Or(h.o.MaxInFlightPerPrincipal, (h.o.MaxInFlight+3)/4))
+		h.streams.maxEach = int64(cmp.Or(h.o.MaxStreamsPerPrincipal, (h.o.MaxStreams+3)/4))
 		h.bodies.maxEach = max(h.o.MaxBytes/4, min(h.o.MaxBytes, 2*int64(h.o.Limits.Bytes)))
 	}
-	if h.o.Store == nil {
-		h.o.Store = newMemoryStore()
+	if h.o.Sessions == nil {
+		h.o.Sessions = newMemoryStore()
 	}
 	if h.log = h.o.Logger; h.log == nil {
 		h.log = slog.Default()
@@ -78,13 +82,9 @@ func NewHandler(s *mcp.Server, o *Options) *Handler {
 	h.sessions.seed = maphash.MakeSeed()
 	h.closing, h.close = context.WithCancelCause(context.Background())
 	h.baseCtx, h.cancelBase = context.WithCancelCause(context.Background())
-	h.routes = []Route{{Path: h.o.Path, serve: h.serve}}
 	h.joinReplicas()
 	return h
 }
-
-// Routes returns the paths that the handler serves; all others are 404.
-func (h *Handler) Routes() []Route { return append([]Route(nil), h.routes...) }
 
 // Close ends the event streams and opens no new ones. Calls continue, also
 // those that clients resume through another replica; for these it receives from
@@ -101,16 +101,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !h.checkAddress(w, r) {
 		return
 	}
-	for _, route := range h.routes {
-		if route.Path == r.URL.Path {
-			if len(h.o.Origins) > 0 && h.crossOrigin(w, r) {
-				return
-			}
-			route.serve(w, r)
-			return
-		}
+	if len(h.o.Origins) > 0 && h.crossOrigin(w, r) {
+		return
 	}
-	h.refuse(w, http.StatusNotFound, "not found")
+	h.serve(w, r)
 }
 
 // Guard applies the Handler's checks of Host and Origin to another handler. It
@@ -150,7 +144,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodGet:
 		h.get(w, r, &p)
 	default:
-		h.delete(w, r, p.Holder())
+		h.delete(w, r, transport.Holder(p))
 	}
 }
 

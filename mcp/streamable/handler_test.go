@@ -125,9 +125,6 @@ func TestStatuses(t *testing.T) {
 			t.Errorf("%s: %s, Allow %q, want %d, %q", c.method, res.Status, res.Header.Get("Allow"), c.status, c.allow)
 		}
 	}
-	if res := (&client{t: t, url: url + "/more"}).do(t.Context(), "GET", ""); res.StatusCode != 404 {
-		t.Errorf("another path: %s", res.Status)
-	}
 }
 
 // Whatever clients say about themselves, each is asked who it is.
@@ -222,8 +219,8 @@ func TestCrossOrigin(t *testing.T) {
 func TestForeign(t *testing.T) {
 	var told []string
 	h := NewHandler(newFixture(t), &Options{
-		Hosts:   []string{"bossman.example"},
-		Foreign: func(r *http.Request, header string) { told = append(told, header+" "+r.Host) },
+		Hosts:     []string{"bossman.example"},
+		OnForeign: func(r *http.Request, header string) { told = append(told, header+" "+r.Host) },
 	})
 	for _, c := range [][2]string{
 		{"bossman.example", ""},
@@ -251,7 +248,7 @@ func TestHostileHeaders(t *testing.T) {
 	good := "Host: " + at.Host + "\r\n" +
 		"Content-Type: application/json\r\nAccept: */*\r\nMcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: echo\r\n"
 	length := fmt.Sprintf("Content-Length: %d\r\n", len(body))
-	for _, route := range h.Routes() {
+	for _, path := range []string{"/mcp", "/any/other"} {
 		for _, c := range []struct {
 			name, header string
 			status       string
@@ -282,15 +279,15 @@ func TestHostileHeaders(t *testing.T) {
 			{"text", strings.Replace(good, "application/json", "text/plain", 1) + length, "415"},
 			{"header too long", good + length + "X-Long: " + strings.Repeat("x", 64<<10) + "\r\n", "431"},
 		} {
-			if got := raw(t, at.Host, "POST "+route.Path+" HTTP/1.1\r\n"+c.header+"\r\n"+body); got != c.status {
-				t.Errorf("%s, %s: %s, want %s", route.Path, c.name, got, c.status)
+			if got := raw(t, at.Host, "POST "+path+" HTTP/1.1\r\n"+c.header+"\r\n"+body); got != c.status {
+				t.Errorf("%s, %s: %s, want %s", path, c.name, got, c.status)
 			}
 		}
 		// net/http takes the transfer encoding and ignores the length. A proxy in
 		// front must refuse such requests; the test is here to see it change.
 		chunked := fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
-		if got := raw(t, at.Host, "POST "+route.Path+" HTTP/1.1\r\n"+good+length+"Transfer-Encoding: chunked\r\n\r\n"+chunked); got != "200" {
-			t.Errorf("%s, length and transfer encoding: %s, want 200", route.Path, got)
+		if got := raw(t, at.Host, "POST "+path+" HTTP/1.1\r\n"+good+length+"Transfer-Encoding: chunked\r\n\r\n"+chunked); got != "200" {
+			t.Errorf("%s, length and transfer encoding: %s, want 200", path, got)
 		}
 	}
 }
@@ -374,7 +371,7 @@ func TestHandler_waiting(t *testing.T) {
 	s := newFixture(t)
 	waiting, news := make(chan bool, 2), make(chan bool)
 	s.AddRawTool(mcp.Tool{Name: "wait", Description: "waits", InputSchema: []byte(`{"type":"object"}`)}, func(_ context.Context, c *mcp.Call) (*mcp.ToolResult, error) {
-		resume := c.Wait()
+		resume := c.Idle()
 		waiting <- true
 		<-news
 		resume()
@@ -409,7 +406,7 @@ func TestHandler_busyForOne(t *testing.T) {
 		Authenticate: func(r *http.Request) (mcp.Principal, error) {
 			return mcp.Principal{ID: r.Header.Get("Authorization")}, nil
 		},
-		MaxInFlightEach: 2, MaxStreamsEach: 2,
+		MaxInFlightPerPrincipal: 2, MaxStreamsPerPrincipal: 2,
 	})
 	url := serve(t, h)
 	ada := &client{t: t, url: url, version: "2026-07-28", token: "ada"}

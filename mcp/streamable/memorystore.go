@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/bossman-dev/bossman/mcp/replica"
 )
 
 // maxStates limits the sessions in a memory store. Beyond it a random one is
@@ -21,21 +23,21 @@ type memoryStore struct {
 }
 
 type storedState struct {
-	state *State
+	state *replica.SessionState
 	until time.Time
 }
 
-var _ Store = (*memoryStore)(nil)
+var _ replica.SessionStore = (*memoryStore)(nil)
 
 func newMemoryStore() *memoryStore { return &memoryStore{items: map[string]storedState{}} }
 
-func (m *memoryStore) Load(_ context.Context, session string) (*State, error) {
+func (m *memoryStore) Load(_ context.Context, session string) (*replica.SessionState, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.items[session].state, nil
 }
 
-func (m *memoryStore) Update(_ context.Context, session string, until time.Time, change func(*State) error) error {
+func (m *memoryStore) Update(_ context.Context, session string, until time.Time, change func(*replica.SessionState) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
@@ -43,11 +45,11 @@ func (m *memoryStore) Update(_ context.Context, session string, until time.Time,
 		m.swept = now
 		maps.DeleteFunc(m.items, func(_ string, k storedState) bool { return now.After(k.until) })
 	}
-	var next State
+	var next replica.SessionState
 	old := m.items[session].state
 	if old != nil {
 		next = *old
-		next.Watching = slices.Clone(old.Watching)
+		next.Subscribed = slices.Clone(old.Subscribed)
 	}
 	if err := change(&next); err != nil {
 		return err

@@ -76,9 +76,9 @@ func (h *Handler) handleNote(message []byte) {
 			}
 		}
 	case noteChanged:
-		h.o.Store.(*stateCache).invalidate(n.Session)
+		h.o.Sessions.(*stateCache).invalidate(n.Session)
 	case noteEnd:
-		h.o.Store.(*stateCache).markEnded(n.Session)
+		h.o.Sessions.(*stateCache).markEnded(n.Session)
 		if a := h.activeByName(n.Session); a != nil {
 			h.replicas.spawn(a.close) // streams may be blocked on their clients
 		}
@@ -121,7 +121,7 @@ func (h *Handler) routeResponse(s session, m *jsonrpc.Message) {
 
 func (h *Handler) deliverResponse(a *activeSession, m *jsonrpc.Message) {
 	if !a.deliver(m) {
-		h.server.Refused(errors.New("response to unknown id " + m.ID.String()))
+		h.server.Rejected(errors.New("response to unknown id " + m.ID.String()))
 	}
 }
 

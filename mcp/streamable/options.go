@@ -7,6 +7,7 @@ import (
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/replica"
 )
 
 // Options configures a Handler. The zero value serves clients on the same
@@ -14,13 +15,14 @@ import (
 type Options struct {
 	// Authenticate identifies the sender of a request. It is called for every
 	// request, in every revision, before anything else looks at it. An
-	// *AuthError says how to refuse the request; any other error refuses it
-	// with 401. Default: every sender is "local".
+	// *AuthError says how to refuse the request; any other error, and a
+	// principal without an ID, refuse it with 401. See Bearer for OAuth tokens.
+	// Default: every sender is "local".
 	Authenticate func(*http.Request) (mcp.Principal, error)
-	// Batch is called after Authenticate for a batch, to decide whether its
+	// LimitBatch is called after Authenticate for a batch, to decide whether its
 	// sender may send so many messages at once. It refuses like Authenticate.
 	// Default: a batch counts as one message.
-	Batch func(p mcp.Principal, messages int) error
+	LimitBatch func(p mcp.Principal, messages int) error
 	// Hosts lists the names by which clients may address this server, with or
 	// without a port. Default: the loopback names, on loopback connections
 	// only.
@@ -29,11 +31,9 @@ type Options struct {
 	// "https://app.example", in addition to its own. Browsers get the CORS
 	// headers for them.
 	Origins []string
-	// Foreign, if not nil, is called for a request refused because of its Host
+	// OnForeign, if not nil, is called for a request refused because of its Host
 	// or Origin; header says which one. The sender is not authenticated.
-	Foreign func(r *http.Request, header string)
-	// Path is the path of the endpoint; default "/mcp".
-	Path string
+	OnForeign func(r *http.Request, header string)
 	// Limits bounds the cost of one request.
 	Limits jsonrpc.Limits
 	// MaxInFlight limits the requests handled at once; default 1,024. Requests
@@ -41,10 +41,10 @@ type Options struct {
 	MaxInFlight int
 	// MaxStreams limits the open event streams; default 16,384.
 	MaxStreams int
-	// MaxInFlightEach and MaxStreamsEach are the limits for each owner of
-	// principals, see mcp.Principal; default a quarter. They do not apply
+	// MaxInFlightPerPrincipal and MaxStreamsPerPrincipal are the limits for each
+	// owner of principals, see mcp.Principal; default a quarter. They do not apply
 	// without Authenticate.
-	MaxInFlightEach, MaxStreamsEach int
+	MaxInFlightPerPrincipal, MaxStreamsPerPrincipal int
 	// MaxBytes limits the memory for bodies that arrive, and for large ones
 	// until their request is done, of all requests together; default 128 MiB.
 	// An owner may use a quarter of it.
@@ -55,14 +55,14 @@ type Options struct {
 	// revision of its MCP-Protocol-Version header, by default 2025-03-26.
 	// Clients that send initialize still get a session; batches need one.
 	Sessionless bool
-	// SessionLife is how long a session can be used; default one day.
-	SessionLife time.Duration
-	// Store stores what clients set in sessions. Default: in memory.
-	Store Store
+	// SessionTTL is how long a session can be used; default one day.
+	SessionTTL time.Duration
+	// Sessions stores what clients set in sessions. Default: in memory.
+	Sessions replica.SessionStore
 	// Relay connects replicas that serve the same clients; they must also share
-	// the Store and the server's Keyring and Bus. Default: there is one
+	// the Sessions and the server's Keyring and Bus. Default: there is one
 	// process.
-	Relay Relay
+	Relay replica.Relay
 	// Logger receives messages for the operator. Default: slog.Default().
 	Logger *slog.Logger
 }

@@ -3,10 +3,11 @@ package streamable
 import (
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/bossman-dev/bossman/internal/loopback"
 )
 
 // A web page can make its visitor's browser send requests to this server, and
@@ -22,8 +23,8 @@ func (h *Handler) addressAllowed(r *http.Request) bool {
 	} else if !h.originAllowed(r) {
 		header = "Origin"
 	}
-	if header != "" && h.o.Foreign != nil {
-		h.o.Foreign(r, header)
+	if header != "" && h.o.OnForeign != nil {
+		h.o.OnForeign(r, header)
 	}
 	return header == ""
 }
@@ -39,13 +40,13 @@ func (h *Handler) hostAllowed(r *http.Request) bool {
 		})
 	}
 	if last := h.loopback.Load(); last == nil || *last != r.Host {
-		if !isLoopback(hostname(r.Host)) {
+		if !loopback.Host(hostname(r.Host)) {
 			return false
 		}
 		h.loopback.Store(new(r.Host)) // the next request usually has the same
 	}
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	return local == nil || isLoopbackAddr(local)
+	return local == nil || loopback.Addr(local)
 }
 
 // originAllowed reports whether the Origin of a request, if any, is this
@@ -103,22 +104,4 @@ func hostname(host string) string {
 		return name
 	}
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-}
-
-func isLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback()
-}
-
-func isLoopbackAddr(a net.Addr) bool {
-	if tcp, ok := a.(*net.TCPAddr); ok {
-		return tcp.IP.IsLoopback()
-	}
-	if a.Network() == "unix" {
-		return true
-	}
-	return isLoopback(hostname(a.String()))
 }

@@ -7,20 +7,23 @@ import (
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/transport"
 )
 
 // post serves a POST: a message or a batch. It takes a slot among the requests
 // in flight only when the body has arrived, so that clients that send slowly
 // keep none from others; until then only the memory for bodies limits them.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request, p *mcp.Principal) {
-	packet, held := h.readPacket(w, r, p.Owner)
+	packet, body, held := h.readPacket(w, r, p.Owner)
 	defer h.bodies.release(p.Owner, held)
 	if packet.Message == nil && packet.Batch == nil || !h.acquireSlot(w, p.Owner, packet.Message) {
 		return
 	}
 	defer h.inFlight.release(p.Owner, 1)
 	if packet.Message != nil {
-		h.serveMessage(w, r, p, packet.Message)
+		if h.serveMessage(w, r, p, packet.Message) {
+			body.free()
+		}
 		return
 	}
 	h.serveBatch(w, r, p, packet.Batch)
@@ -44,48 +47,50 @@ func requestID(m *jsonrpc.Message) jsonrpc.ID {
 }
 
 // readPacket reads the body of a POST. If it is not a packet, it writes an
-// error and returns an empty packet. held is the memory for bodies in use.
-func (h *Handler) readPacket(w http.ResponseWriter, r *http.Request, owner string) (packet jsonrpc.Packet, held int64) {
+// error and returns an empty packet. body is what the packet was decoded from, and
+// held the memory for bodies in use.
+func (h *Handler) readPacket(w http.ResponseWriter, r *http.Request, owner string) (packet jsonrpc.Packet, body *bodyBuffer, held int64) {
 	switch {
 	case !h.o.Sessionless && !isJSON(header(r, "Content-Type")):
 		h.refuseUnread(w, r, http.StatusUnsupportedMediaType, "the content must be application/json")
-		return packet, 0
+		return packet, nil, 0
 	case !isIdentity(r.Header["Content-Encoding"]):
 		h.refuse(w, http.StatusUnsupportedMediaType, "the content must not be compressed")
-		return packet, 0
+		return packet, nil, 0
 	case !acceptsBoth(r.Header["Accept"]):
 		h.refuseUnread(w, r, http.StatusNotAcceptable, "the client must accept application/json and text/event-stream")
-		return packet, 0
+		return packet, nil, 0
 	}
 	body, held, err := h.readBody(w, r, owner)
 	if err != nil {
 		h.writeBodyError(w, err)
-		return packet, 0
+		return packet, nil, 0
 	}
-	packet, err = jsonrpc.Decode(body, h.o.Limits)
+	packet, err = jsonrpc.Decode(body.text, h.o.Limits)
 	if bad, ok := errors.AsType[*jsonrpc.Malformed](err); ok {
-		h.server.Refused(bad)
+		h.server.Rejected(bad)
 		version, _ := versionOf(r)
 		h.writeError(w, http.StatusBadRequest, bad.ID, version, bad.Err)
-		return jsonrpc.Packet{}, held
+		return jsonrpc.Packet{}, nil, held
 	}
-	return packet, held
+	return packet, body, held
 }
 
-// serveMessage dispatches a message by its era.
-func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, p *mcp.Principal, m *jsonrpc.Message) {
+// serveMessage dispatches a message by its era. It reports whether nothing refers
+// to its memory any more.
+func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, p *mcp.Principal, m *jsonrpc.Message) (free bool) {
 	if !m.IsRequest() {
 		h.serveOneWay(w, r, p, m)
-		return
+		return false
 	}
 	version, known := versionOf(r)
-	rq := mcp.NewRequest(m, *p)
+	rq := h.server.NewRequest(m, *p, headers(r.Header))
 	switch {
-	case !known && !rq.Stateless() && header(r, "Mcp-Protocol-Version") != "":
+	case !known && !h.server.Stateless(rq) && header(r, "Mcp-Protocol-Version") != "":
 		h.unknownVersion(w, r, m.ID)
 	case rq.Method == "subscriptions/listen":
 		h.listen(w, r, rq)
-	case version.Stateless(), rq.Stateless(), rq.Method == "server/discover":
+	case version.Stateless(), h.server.Stateless(rq), rq.Method == "server/discover":
 		h.stateless(w, r, rq)
 	case len(m.Params) > 0 && m.Params[0] != '{':
 		h.writeError(w, http.StatusBadRequest, m.ID, version, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "params must be an object"))
@@ -96,10 +101,11 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, p *mcp.Pr
 	default:
 		h.inSession(w, r, rq)
 	}
+	return h.server.ReleaseRequest(rq)
 }
 
 func (h *Handler) unknownVersion(w http.ResponseWriter, r *http.Request, id jsonrpc.ID) {
-	h.writeError(w, http.StatusBadRequest, id, mcp.Newest, mcp.UnsupportedVersion(header(r, "Mcp-Protocol-Version")))
+	h.writeError(w, http.StatusBadRequest, id, mcp.LatestRevision, transport.UnsupportedVersion(header(r, "Mcp-Protocol-Version")))
 }
 
 // serveOneWay serves a message without a response: a notification, or the
@@ -119,7 +125,7 @@ func (h *Handler) serveOneWay(w http.ResponseWriter, r *http.Request, p *mcp.Pri
 	case h.o.Sessionless && m.IsNotification() && r.Header["Mcp-Session-Id"] == nil:
 		// there is no session that it could concern
 	case !version.Stateless():
-		s, ok := h.openSession(w, r, p.Holder(), jsonrpc.ID{})
+		s, ok := h.openSession(w, r, transport.Holder(*p), jsonrpc.ID{})
 		if !ok {
 			return
 		}

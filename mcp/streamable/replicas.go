@@ -27,7 +27,7 @@ func (h *Handler) joinReplicas() {
 	}
 	h.replicas.resumes = map[string]chan note{}
 	h.replicas.forwards = map[string]*forward{}
-	h.o.Store = &stateCache{store: h.o.Store, notify: func(session string, ended bool) {
+	h.o.Sessions = &stateCache{store: h.o.Sessions, notify: func(session string, ended bool) {
 		n := note{Kind: noteChanged, Session: session}
 		if ended {
 			n.Kind = noteEnd

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp/replica"
 )
 
 // A replica that is to end lets its calls finish, also for clients that come back for
@@ -43,9 +44,9 @@ func TestReplicas_drain(t *testing.T) {
 // told, soon. The store is asked now and then.
 func TestReplicas_state(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &countingStore{Store: newMemoryStore()}
+		store := &countingStore{SessionStore: newMemoryStore()}
 		relay := new(testRelay)
-		crowd, stop := inBubble(t, 2, relay, Options{Store: store})
+		crowd, stop := inBubble(t, 2, relay, Options{Sessions: store})
 		defer stop()
 		ping := func(i int, c *client) int {
 			status, _ := crowd.at(i, c).post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
@@ -98,13 +99,13 @@ func TestReplicas_state(t *testing.T) {
 }
 
 type countingStore struct {
-	Store
+	replica.SessionStore
 	loads atomic.Int64
 }
 
-func (s *countingStore) Load(ctx context.Context, session string) (*State, error) {
+func (s *countingStore) Load(ctx context.Context, session string) (*replica.SessionState, error) {
 	s.loads.Add(1)
-	return s.Store.Load(ctx, session)
+	return s.SessionStore.Load(ctx, session)
 }
 
 // A client cannot flood the relay with requests that nobody knows.

@@ -126,7 +126,7 @@ func TestReplicas_client(t *testing.T) {
 			delete(tools, "ask")
 		}
 		for tool, want := range tools {
-			if got, err := mcp.CallAs[string](t.Context(), c, tool, words{"hi"}); err != nil || got != want {
+			if got, err := mcp.CallAs[string](t.Context(), c, tool, words{"hi"}, nil); err != nil || got != want {
 				t.Errorf("%s: %s = %q, %v, want %q", version, tool, got, err, want)
 			}
 		}
@@ -182,7 +182,7 @@ func TestReplicas_resumeMuch(t *testing.T) {
 		synctest.Wait()
 		long := strings.Repeat("x", 900<<10)
 		mcp.AddTool(crowd.servers[0], mcp.Tool{Name: "long", Description: "long"}, func(ctx context.Context, c *mcp.Call, _ words) (string, error) {
-			c.Pause(time.Millisecond)
+			c.CloseStream(time.Millisecond)
 			return long, nil
 		})
 		e = newEvents(t, c.do(t.Context(), "POST", legacyCall(2, "long", "", token)))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/transport"
 )
 
 // Reasons for refusing a request temporarily, besides limits.
@@ -54,8 +55,8 @@ func (h *Handler) refuse(w http.ResponseWriter, status int, text string) {
 // is not known.
 func (h *Handler) refuseMessage(w http.ResponseWriter, status int, id jsonrpc.ID, text string) {
 	limitDrain(w)
-	h.server.Refused(errors.New(text))
-	h.writeError(w, status, id, mcp.Newest, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s", text))
+	h.server.Rejected(errors.New(text))
+	h.writeError(w, status, id, mcp.LatestRevision, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s", text))
 }
 
 // refuseUnread refuses a request whose body was not read. If it is a short
@@ -66,7 +67,7 @@ func (h *Handler) refuseUnread(w http.ResponseWriter, r *http.Request, status in
 
 // writeError writes an error response in the form of a revision.
 func (h *Handler) writeError(w http.ResponseWriter, status int, id jsonrpc.ID, revision mcp.Revision, err *jsonrpc.Error) {
-	writeJSON(w, status, jsonrpc.One(&jsonrpc.Message{ID: id, Error: err, NoID: revision.ErrorWithoutID()}))
+	writeJSON(w, status, jsonrpc.One(&jsonrpc.Message{ID: id, Error: err, NoID: transport.RulesOf(revision).ErrorWithoutID}))
 }
 
 // maxPooledBuffer is the size of the largest buffer that is reused.
@@ -78,16 +79,33 @@ const shortResponse = 1 << 10
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
+// longResult is the size of a result from which it is not copied into a buffer
+// with the rest of the response.
+const longResult = 4 << 10
+
+// writeJSON writes a response, whose results must be those of Handle.
 func writeJSON(w http.ResponseWriter, status int, p jsonrpc.Packet) error {
 	buf := buffers.Get().(*[]byte)
-	b := p.Append((*buf)[:0])
+	b := (*buf)[:0]
+	var rest []byte
+	if m := p.Message; m != nil && len(m.Result) > longResult {
+		b = append(b, `{"jsonrpc":"2.0","id":`...)
+		b = append(b, m.ID.String()...)
+		b = append(b, `,"result":`...)
+		rest = append(m.Result, '}')
+	} else {
+		b = p.Append(b)
+	}
 	h := w.Header()
 	h["Content-Type"] = contentJSON
-	if len(b) > shortResponse {
-		h["Content-Length"] = []string{strconv.Itoa(len(b))}
+	if size := len(b) + len(rest); size > shortResponse {
+		h["Content-Length"] = []string{strconv.Itoa(size)}
 	}
 	w.WriteHeader(status)
 	_, err := w.Write(b)
+	if err == nil && rest != nil {
+		_, err = w.Write(rest)
+	}
 	if cap(b) <= maxPooledBuffer {
 		*buf = b
 		buffers.Put(buf)
@@ -106,11 +124,11 @@ func statusOf(code int) int {
 	return http.StatusOK
 }
 
-func response(id jsonrpc.ID, result json.RawMessage, err error) *jsonrpc.Message {
+func response(id jsonrpc.ID, result json.RawMessage, err error) jsonrpc.Message {
 	if err != nil {
-		return &jsonrpc.Message{ID: id, Error: asError(err)}
+		return jsonrpc.Message{ID: id, Error: asError(err)}
 	}
-	return &jsonrpc.Message{ID: id, Result: result}
+	return jsonrpc.Message{ID: id, Result: result}
 }
 
 // asError returns the error for the client.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/bossman-dev/bossman/internal/loopback"
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
@@ -17,10 +18,11 @@ const (
 	killTimeout  = time.Second      // how long they may take after they were cancelled
 )
 
-// HTTPServer returns a server for h with timeouts that stop slow clients but
-// allow long responses. If you build your own server, use these settings.
-func HTTPServer(h http.Handler) *http.Server {
-	return &http.Server{
+// NewHTTPServer returns a server for h with timeouts that stop slow clients but
+// allow long responses. If you build your own server, use these settings. If h
+// is a Handler, Shutdown ends its event streams.
+func NewHTTPServer(h http.Handler) *http.Server {
+	srv := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 5 * time.Second,
 		// ReadTimeout applies to requests that net/http answers itself. A
@@ -34,22 +36,26 @@ func HTTPServer(h http.Handler) *http.Server {
 		MaxHeaderBytes: 32 << 10,
 		ErrorLog:       slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
 	}
+	if h, ok := h.(*Handler); ok {
+		srv.RegisterOnShutdown(h.Close)
+	}
+	return srv
 }
 
-// Serve serves h on l until ctx ends. Then it ends event streams and gives
+// Serve serves root on l until ctx ends; root passes the requests for h to it,
+// and nil means h itself, at every path. Then it ends event streams and gives
 // calls ten seconds to finish before it closes their connections. It returns
-// nil in that case. Serve refuses to listen for other machines if the handler
-// has no Authenticate function.
-func Serve(ctx context.Context, l net.Listener, h *Handler) error { return ServeWith(ctx, l, h, h) }
-
-// ServeWith is like Serve for a program with other handlers: root gets all
-// requests, and passes those for h to it.
-func ServeWith(ctx context.Context, l net.Listener, h *Handler, root http.Handler) error {
-	if h.o.Authenticate == nil && !isLoopbackAddr(l.Addr()) {
+// nil in that case. Serve refuses to listen for other machines if h has no
+// Authenticate function.
+func Serve(ctx context.Context, l net.Listener, h *Handler, root http.Handler) error {
+	if root == nil {
+		root = h
+	}
+	if h.o.Authenticate == nil && !loopback.Addr(l.Addr()) {
 		l.Close()
 		return fmt.Errorf("serve on %s: other machines can connect, but Options.Authenticate is not set", l.Addr())
 	}
-	srv := HTTPServer(root)
+	srv := NewHTTPServer(root)
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()
 	select {

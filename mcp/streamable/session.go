@@ -6,8 +6,11 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/bossman-dev/bossman/internal/rawjson"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/replica"
+	"github.com/bossman-dev/bossman/mcp/transport"
 )
 
 // The era with sessions: initialize gives the client an id, which it sends with
@@ -17,7 +20,7 @@ import (
 type session struct {
 	*sessionInfo
 	active *activeSession
-	state  *State // at the time of the request; may be nil
+	state  *replica.SessionState // at the time of the request; may be nil
 }
 
 // findSession opens a session id. A session of another principal, one that has
@@ -46,13 +49,13 @@ func (s session) isOpen(ctx context.Context) bool {
 	return time.Now().Before(s.until) && (err != nil || now == nil || !now.Ended)
 }
 
-// level returns the minimum level of log messages, or zero if the client has
+// level returns the minimum level of log messages, or "" if the client has
 // not set it.
-func (s session) level() mcp.LogLevel {
+func (s session) level() string {
 	if s.state == nil {
-		return 0
+		return ""
 	}
-	return s.state.Level
+	return s.state.LogLevel
 }
 
 // openSession finds the session of a request, or writes an error for the message
@@ -76,7 +79,7 @@ func (h *Handler) openSession(w http.ResponseWriter, r *http.Request, principal 
 	if name := header(r, "Mcp-Protocol-Version"); name != "" {
 		if _, known := mcp.ParseRevision(name); !known {
 			h.release(s.active)
-			h.writeError(w, http.StatusBadRequest, id, s.Revision(), mcp.UnsupportedVersion(name))
+			h.writeError(w, http.StatusBadRequest, id, s.Revision(), transport.UnsupportedVersion(name))
 			return session{}, false
 		}
 	}
@@ -85,31 +88,32 @@ func (h *Handler) openSession(w http.ResponseWriter, r *http.Request, principal 
 
 // initialize starts a session.
 func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, rq *mcp.Request) {
-	s, err := h.server.Begin(rq, nil)
+	s, err := h.server.Initialize(rq, nil)
 	if err != nil {
-		h.writeError(w, http.StatusBadRequest, rq.ID, mcp.Newest, asError(err))
+		h.writeError(w, http.StatusBadRequest, rq.ID, mcp.LatestRevision, asError(err))
 		return
 	}
 	x := h.newExchange(w, r, rq.Principal.Owner, rq.Revision, nil)
 	result, err := h.server.Handle(r.Context(), rq, x)
 	if err == nil {
 		var id string
-		if id, err = h.newID(rq.Principal.Holder(), s); err == nil {
+		if id, err = h.newID(transport.Holder(rq.Principal), s); err == nil {
 			w.Header().Set("Mcp-Session-Id", id)
 		}
 	}
-	x.finish(http.StatusOK, jsonrpc.One(response(rq.ID, result, err)))
+	m := response(rq.ID, result, err)
+	x.finish(http.StatusOK, jsonrpc.One(&m))
 }
 
 // inSession serves a request of a session.
 func (h *Handler) inSession(w http.ResponseWriter, r *http.Request, rq *mcp.Request) {
 	if r.Header["Mcp-Session-Id"] == nil {
 		if err := h.server.UnknownMethod(rq); err != nil {
-			h.writeError(w, http.StatusBadRequest, rq.ID, mcp.Newest, err)
+			h.writeError(w, http.StatusBadRequest, rq.ID, mcp.LatestRevision, err)
 			return
 		}
 	}
-	s, ok := h.openSession(w, r, rq.Principal.Holder(), rq.ID)
+	s, ok := h.openSession(w, r, transport.Holder(rq.Principal), rq.ID)
 	if !ok {
 		return
 	}
@@ -122,7 +126,7 @@ func (h *Handler) inSession(w http.ResponseWriter, r *http.Request, rq *mcp.Requ
 	}
 	x.finish(http.StatusOK, jsonrpc.One(&m))
 	if m.Result != nil {
-		mcp.Reuse(m.Result)
+		h.server.Release(m.Result)
 	}
 }
 
@@ -137,7 +141,7 @@ func (h *Handler) handleCall(r *http.Request, s session, rq *mcp.Request, x *exc
 	if !s.active.begin(c) {
 		return jsonrpc.Message{
 			Error: jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "id %s is still in flight", rq.ID),
-			NoID:  s.Revision().ErrorWithoutID(),
+			NoID:  transport.RulesOf(s.Revision()).ErrorWithoutID,
 		}, true
 	}
 	defer s.active.done(c)
@@ -145,12 +149,12 @@ func (h *Handler) handleCall(r *http.Request, s session, rq *mcp.Request, x *exc
 		defer h.revocations.add(rq.Principal.Revoked, func() { x.revoke(c) })()
 	}
 	x.call = c
-	s.Settle(rq, s.level())
+	s.Prepare(rq, s.level())
 	result, err := h.server.Handle(c, rq, x)
 	if err != nil && errors.Is(context.Cause(c), jsonrpc.ErrCancelled) {
 		return jsonrpc.Message{}, false
 	}
-	return *response(rq.ID, result, err), true
+	return response(rq.ID, result, err), true
 }
 
 // handleOneWay handles a message without a response.
@@ -159,7 +163,7 @@ func (h *Handler) handleOneWay(s session, m *jsonrpc.Message) {
 	case m.IsResponse():
 		h.routeResponse(s, m)
 	case m.Method == "notifications/cancelled":
-		for name, v := range jsonrpc.Members(m.Params) {
+		for name, v := range rawjson.Members(m.Params) {
 			if id, err := jsonrpc.ParseID(v); name == "requestId" && err == nil {
 				h.cancelRequest(s, id)
 			}
@@ -174,8 +178,8 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request, principal strin
 		return
 	}
 	defer h.release(s.active)
-	err := s.store.Update(r.Context(), s.name, s.until, func(st *State) error {
-		*st = State{Ended: true}
+	err := s.store.Update(r.Context(), s.name, s.until, func(st *replica.SessionState) error {
+		*st = replica.SessionState{Ended: true}
 		return nil
 	})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/replica"
 )
 
 var legacy = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
@@ -132,16 +133,16 @@ func TestSession_expires(t *testing.T) {
 
 // Two processes with the same keys serve each other's sessions.
 func TestSession_onAnotherReplica(t *testing.T) {
-	keys, err := mcp.NewKeyring([]byte(strings.Repeat("k", 32)))
+	keys, err := replica.NewKeyring([]byte(strings.Repeat("k", 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	store := newMemoryStore()
 	var urls []string
 	for range 2 {
-		s := mcp.NewServer(mcp.Implementation{Name: "r", Version: "1"}, &mcp.ServerOptions{Seal: keys})
+		s := mcp.NewServer(mcp.Implementation{Name: "r", Version: "1"}, &mcp.ServerOptions{Keyring: keys})
 		t.Cleanup(s.Close)
-		urls = append(urls, serve(t, NewHandler(s, &Options{Store: store})))
+		urls = append(urls, serve(t, NewHandler(s, &Options{Sessions: store})))
 	}
 	c := &client{t: t, url: urls[0], version: "2025-06-18"}
 	c.initialize(`{}`)
@@ -178,7 +179,7 @@ func TestSession_idleCostsNothing(t *testing.T) {
 	if n := held(h); n != 0 {
 		t.Errorf("%d sessions are held", n)
 	}
-	if n := len(h.o.Store.(*memoryStore).items); n != 0 {
+	if n := len(h.o.Sessions.(*memoryStore).items); n != 0 {
 		t.Errorf("%d sessions are stored", n)
 	}
 }
@@ -354,12 +355,12 @@ func TestSession_events(t *testing.T) {
 
 // A store that does something after the next time it is asked.
 type lateStore struct {
-	Store
+	replica.SessionStore
 	after atomic.Pointer[func()]
 }
 
-func (s *lateStore) Load(ctx context.Context, session string) (*State, error) {
-	st, err := s.Store.Load(ctx, session)
+func (s *lateStore) Load(ctx context.Context, session string) (*replica.SessionState, error) {
+	st, err := s.SessionStore.Load(ctx, session)
 	if f := s.after.Swap(nil); f != nil {
 		(*f)()
 	}
@@ -368,8 +369,8 @@ func (s *lateStore) Load(ctx context.Context, session string) (*State, error) {
 
 // What was about to begin when the session ended does not go on without it.
 func TestSession_endsWhileSomethingBegins(t *testing.T) {
-	store := &lateStore{Store: newMemoryStore()}
-	h := NewHandler(newFixture(t), &Options{Store: store})
+	store := &lateStore{SessionStore: newMemoryStore()}
+	h := NewHandler(newFixture(t), &Options{Sessions: store})
 	for _, begin := range []func(c *client) *http.Response{
 		func(c *client) *http.Response { return c.do(t.Context(), "GET", "") },
 		func(c *client) *http.Response {
@@ -392,7 +393,7 @@ func TestSession_endsWhileSomethingBegins(t *testing.T) {
 func TestStore_full(t *testing.T) {
 	m := newMemoryStore()
 	later := time.Now().Add(time.Hour)
-	end := func(s *State) error { s.Ended = true; return nil }
+	end := func(s *replica.SessionState) error { s.Ended = true; return nil }
 	for i := range maxStates {
 		if err := m.Update(t.Context(), fmt.Sprint(i), later, end); err != nil {
 			t.Fatal(err)
@@ -430,7 +431,7 @@ func held(h *Handler) int {
 
 func waitFor(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for range 500 {
+	for range 6000 {
 		if ok() {
 			return
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/transport"
 )
 
 // A session id is the sealed form of: 16 bytes of the principal's hash, 16
@@ -30,7 +31,7 @@ func hashOf(principal string) []byte {
 }
 
 // newID returns the id of a new session of a principal.
-func (h *Handler) newID(principal string, s *mcp.Session) (string, error) {
+func (h *Handler) newID(principal string, s *transport.Session) (string, error) {
 	b := append(make([]byte, 0, 192), hashOf(principal)...)
 	b = b[:32]
 	rand.Read(b[16:]) // never fails
@@ -48,7 +49,7 @@ type sessionInfo struct {
 	id, principal string
 	rotations     uint64 // of the keyring, before the id was opened
 	key           sessionKey
-	*mcp.Session
+	*transport.Session
 	sessionState
 	relayQuota relayQuota
 }
@@ -81,9 +82,9 @@ func (h *Handler) openID(id, principal string) (*sessionInfo, error) {
 		return nil, mcp.ErrNotFound
 	}
 	o := &sessionInfo{id: id, principal: principal, rotations: rotations, key: sessionKey(b[16:32])}
-	o.store, o.name = h.o.Store, base64.RawURLEncoding.EncodeToString(o.key[:])
-	o.until = time.Unix(int64(binary.BigEndian.Uint64(b[32:])), 0).Add(h.o.SessionLife)
-	if o.Session, err = mcp.OpenSession(b[packedHeader:], &o.sessionState); err != nil {
+	o.store, o.name = h.o.Sessions, base64.RawURLEncoding.EncodeToString(o.key[:])
+	o.until = time.Unix(int64(binary.BigEndian.Uint64(b[32:])), 0).Add(h.o.SessionTTL)
+	if o.Session, err = h.server.OpenSession(b[packedHeader:], &o.sessionState); err != nil {
 		return nil, mcp.ErrNotFound
 	}
 	slot.Store(o)

@@ -8,16 +8,17 @@ import (
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/replica"
 )
 
 // An id that was opened before is refused as soon as its key is gone.
 func TestSession_keysRotate(t *testing.T) {
 	older, newer := []byte(strings.Repeat("o", 32)), []byte(strings.Repeat("n", 32))
-	keys, err := mcp.NewKeyring(older)
+	keys, err := replica.NewKeyring(older)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := mcp.NewServer(mcp.Implementation{Name: "r", Version: "1"}, &mcp.ServerOptions{Seal: keys})
+	s := mcp.NewServer(mcp.Implementation{Name: "r", Version: "1"}, &mcp.ServerOptions{Keyring: keys})
 	t.Cleanup(s.Close)
 	c := &client{t: t, url: serve(t, NewHandler(s, nil)), version: "2025-11-25"}
 	c.initialize(`{}`)
@@ -45,7 +46,7 @@ func TestSession_keysRotate(t *testing.T) {
 // More sessions than are remembered stay apart, and are their principals' alone.
 func TestOpenID_manySessions(t *testing.T) {
 	h := NewHandler(newFixture(t), nil)
-	x, err := h.server.Begin(mcp.NewRequest(initializeMessage(), mcp.Principal{}), nil)
+	x, err := h.server.Initialize(h.server.NewRequest(initializeMessage(), mcp.Principal{}, nil), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

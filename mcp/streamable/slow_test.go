@@ -76,7 +76,7 @@ func TestHandler_bodiesOfOne(t *testing.T) {
 
 // Slots are counted by owner, not by key.
 func TestHandler_slotsOfOwner(t *testing.T) {
-	h, url := owned(t, Options{MaxInFlightEach: 2, MaxStreamsEach: 2})
+	h, url := owned(t, Options{MaxInFlightPerPrincipal: 2, MaxStreamsPerPrincipal: 2})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	slow, slowHeader := modernCall(1, "slow", "1m")

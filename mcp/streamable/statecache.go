@@ -5,6 +5,8 @@ import (
 	"hash/maphash"
 	"sync/atomic"
 	"time"
+
+	"github.com/bossman-dev/bossman/mcp/replica"
 )
 
 // stateTTL is how long a replica may use a state that another one has changed.
@@ -15,18 +17,18 @@ const stateTTL = 2 * time.Second
 // notifies other replicas of changes. Each session has one slot, and a newer
 // entry replaces an older one.
 type stateCache struct {
-	store  Store
+	store  replica.SessionStore
 	notify func(session string, ended bool)
 	slots  [4096]atomic.Pointer[cached]
 }
 
 type cached struct {
 	session  string
-	state    *State    // nil if there is none
-	loadedAt time.Time // zero if it was invalidated
+	state    *replica.SessionState // nil if there is none
+	loadedAt time.Time             // zero if it was invalidated
 }
 
-var _ Store = (*stateCache)(nil)
+var _ replica.SessionStore = (*stateCache)(nil)
 
 var cacheSeed = maphash.MakeSeed()
 
@@ -34,7 +36,7 @@ func (c *stateCache) slot(session string) *atomic.Pointer[cached] {
 	return &c.slots[maphash.String(cacheSeed, session)%uint64(len(c.slots))]
 }
 
-func (c *stateCache) Load(ctx context.Context, session string) (*State, error) {
+func (c *stateCache) Load(ctx context.Context, session string) (*replica.SessionState, error) {
 	slot, now := c.slot(session), time.Now()
 	old := slot.Load()
 	if old != nil && old.session == session && now.Sub(old.loadedAt) < stateTTL {
@@ -47,9 +49,9 @@ func (c *stateCache) Load(ctx context.Context, session string) (*State, error) {
 	return state, err
 }
 
-func (c *stateCache) Update(ctx context.Context, session string, until time.Time, change func(*State) error) error {
+func (c *stateCache) Update(ctx context.Context, session string, until time.Time, change func(*replica.SessionState) error) error {
 	ended := false
-	err := c.store.Update(ctx, session, until, func(st *State) error {
+	err := c.store.Update(ctx, session, until, func(st *replica.SessionState) error {
 		err := change(st)
 		ended = st.Ended
 		return err
@@ -68,5 +70,5 @@ func (c *stateCache) invalidate(session string) {
 
 // markEnded caches that a session has ended.
 func (c *stateCache) markEnded(session string) {
-	c.slot(session).Store(&cached{session, &State{Ended: true}, time.Now()})
+	c.slot(session).Store(&cached{session, &replica.SessionState{Ended: true}, time.Now()})
 }

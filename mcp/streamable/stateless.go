@@ -20,7 +20,7 @@ func (h *Handler) stateless(w http.ResponseWriter, r *http.Request, rq *mcp.Requ
 	}
 	x := h.newExchange(w, r, rq.Principal.Owner, rq.Revision, nil)
 	result, err := h.handle(r, rq, x)
-	respond(x, rq, result, err)
+	h.respond(x, rq, result, err)
 }
 
 // handle handles a request that ends with its connection.
@@ -35,9 +35,9 @@ func (h *Handler) handle(r *http.Request, rq *mcp.Request, x *exchange) (json.Ra
 }
 
 func (h *Handler) prepare(w http.ResponseWriter, r *http.Request, rq *mcp.Request) bool {
-	err := h.server.Settle(rq, headers(r.Header))
+	err := h.server.Prepare(rq)
 	if err != nil {
-		h.writeError(w, http.StatusBadRequest, rq.ID, mcp.Newest, asError(err))
+		h.writeError(w, http.StatusBadRequest, rq.ID, mcp.LatestRevision, asError(err))
 	}
 	return err == nil
 }
@@ -54,7 +54,7 @@ func (h *Handler) listen(w http.ResponseWriter, r *http.Request, rq *mcp.Request
 		return
 	}
 	h.inFlight.release(rq.Principal.Owner, 1) // it counts as a stream
-	closed := h.server.Opened()
+	closed := h.server.Connected()
 	ctx, end := h.untilClosing(r.Context(), rq.Principal.Revoked)
 	defer func() {
 		end(nil)
@@ -63,7 +63,7 @@ func (h *Handler) listen(w http.ResponseWriter, r *http.Request, rq *mcp.Request
 	}()
 	x := h.newExchange(w, r, rq.Principal.Owner, rq.Revision, nil)
 	result, err := h.server.Handle(ctx, rq, x)
-	respond(x, rq, result, err)
+	h.respond(x, rq, result, err)
 }
 
 // checkStream returns zero if a stream can be opened, or the status to refuse
@@ -88,25 +88,25 @@ func (h *Handler) streamRefusal(status int) string {
 }
 
 // respond writes the response to a request.
-func respond(x *exchange, rq *mcp.Request, result json.RawMessage, err error) {
+func (h *Handler) respond(x *exchange, rq *mcp.Request, result json.RawMessage, err error) {
 	m := response(rq.ID, result, err)
 	status := http.StatusOK
 	if m.Error != nil {
 		status = statusOf(m.Error.Code)
 	}
-	x.finish(status, jsonrpc.One(m))
+	x.finish(status, jsonrpc.One(&m))
 	if result != nil {
-		mcp.Reuse(result)
+		h.server.Release(result)
 	}
 }
 
 // settleAlone prepares a request without a session, if it may do without one.
 func (h *Handler) settleAlone(rq *mcp.Request, version mcp.Revision) bool {
-	if h.server.SettleAlone(rq) {
+	if h.server.PrepareNoHandshake(rq) {
 		return true
 	}
 	if h.o.Sessionless {
-		h.server.SettleSessionless(rq, cmp.Or(version, mcp.R20250326))
+		h.server.PrepareSessionless(rq, cmp.Or(version, mcp.R20250326))
 	}
 	return h.o.Sessionless
 }
@@ -115,7 +115,8 @@ func (h *Handler) settleAlone(rq *mcp.Request, version mcp.Revision) bool {
 func (h *Handler) serveAlone(w http.ResponseWriter, r *http.Request, rq *mcp.Request) {
 	x := h.newExchange(w, r, rq.Principal.Owner, rq.Revision, nil)
 	result, err := h.handle(r, rq, x)
-	x.finish(http.StatusOK, jsonrpc.One(response(rq.ID, result, err)))
+	m := response(rq.ID, result, err)
+	x.finish(http.StatusOK, jsonrpc.One(&m))
 }
 
 // untilClosing returns a context that also ends when the handler is closed or

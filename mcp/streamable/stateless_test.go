@@ -129,7 +129,7 @@ func TestDisconnect_cancels(t *testing.T) {
 	cancel()
 	select {
 	case <-ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the call goes on")
 	}
 }
@@ -141,7 +141,7 @@ func inMemory(t *testing.T, h *Handler) (l *pipeListener, c *client, stop func()
 	l = newPipeListener()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- Serve(ctx, l, h) }()
+	go func() { done <- Serve(ctx, l, h, nil) }()
 	transport := &http.Transport{DialContext: l.dial}
 	c = &client{t: t, url: "http://test/mcp", version: "2026-07-28", http: &http.Client{Transport: transport}}
 	return l, c, func() {
@@ -286,9 +286,9 @@ func TestMethod_withoutHandshake(t *testing.T) {
 func TestObserver(t *testing.T) {
 	var opened, closed, refused atomic.Int64
 	h := NewHandler(mcp.NewServer(mcp.Implementation{}, &mcp.ServerOptions{Observer: mcp.Observer{
-		Opened:  func() { opened.Add(1) },
-		Closed:  func(error) { closed.Add(1) },
-		Refused: func(error) { refused.Add(1) },
+		Connected:    func() { opened.Add(1) },
+		Disconnected: func(error) { closed.Add(1) },
+		Rejected:     func(error) { refused.Add(1) },
 	}}), nil)
 	c := &client{t: t, url: serve(t, h), version: "2026-07-28"}
 	c.post(`{`)
@@ -350,7 +350,7 @@ func TestServe_endsWithSlowClients(t *testing.T) {
 
 func TestServe_needsAuthentication(t *testing.T) {
 	l := newPipeListener()
-	err := Serve(t.Context(), elsewhere{l}, NewHandler(newFixture(t), nil))
+	err := Serve(t.Context(), elsewhere{l}, NewHandler(newFixture(t), nil), nil)
 	if err == nil || !strings.Contains(err.Error(), "Authenticate") {
 		t.Errorf("Serve for other machines without authentication: %v", err)
 	}

@@ -3,10 +3,12 @@ package streamable_test
 import (
 	"testing"
 
-	"github.com/bossman-dev/bossman/mcp/storetest"
+	"github.com/bossman-dev/bossman/mcp/replica/replicatest"
 	"github.com/bossman-dev/bossman/mcp/streamable"
+
+	"github.com/bossman-dev/bossman/mcp/replica"
 )
 
 func TestMemoryStore(t *testing.T) {
-	storetest.Sessions(t, func(*testing.T) streamable.Store { return streamable.NewMemoryStore() })
+	replicatest.SessionStore(t, func(*testing.T) replica.SessionStore { return streamable.NewMemoryStore() })
 }

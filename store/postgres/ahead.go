@@ -68,6 +68,10 @@ WHERE t.id = (SELECT q.task_id FROM questions q WHERE q.id = $1) FOR UPDATE OF t
 			return err
 		}, lanes, a.Project, orEmpty(a.Skills))
 	}
+	if a.Ends { // so that the time which is read next is later than the beginning of all calls under it
+		b.Queue(`SELECT FROM claims WHERE task_id = `+taskID+` FOR UPDATE`, a.Claim.Task.Project, no(a.Claim.Task))
+		t.known.claims[a.Claim.Task] = true
+	}
 	switch {
 	case !a.Claim.IsZero():
 		batchEach(&b, t.scanHeld, heldQuery, a.Claim.Task.Project, no(a.Claim.Task), a.Claim.Attempt)

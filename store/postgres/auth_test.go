@@ -103,15 +103,15 @@ func TestAuth_oldProgram(t *testing.T) {
 	c.Exec(t, db, `WITH v AS (UPDATE auth_meta SET version = version + 1 RETURNING version) UPDATE api_keys SET revoked_at = now(), version = v.version FROM v WHERE id = '`+parent.ID+`'`)
 	select {
 	case <-p.Revoked:
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the machine's key goes on")
 	}
 	if _, err := a.Token(t.Context(), text.Reveal()); !errors.Is(err, auth.ErrUnauthenticated) {
 		t.Errorf("the machine's key: %v", err)
 	}
 
-	c.Exec(t, db, "ALTER TABLE projects DROP COLUMN keep", "ALTER TABLE meta DROP COLUMN floor_epoch, DROP COLUMN floor_xid, DROP COLUMN floor_id",
-		"DROP FUNCTION events_archived, events_erased, search_doc, search_title, require_landing CASCADE", "ALTER TABLE projects DROP COLUMN land", "ALTER TABLE attempts DROP COLUMN actors", `DROP TABLE diffs, runs, run_logs, landers, intents, intent_items, search, archives, sweep, task_counts, counted, state_counts, states_counted`, `ALTER TABLE workers DROP COLUMN seen_on`, `ALTER TABLE claims DROP COLUMN credited`, `ALTER TABLE reviews DROP COLUMN credited`)
+	c.Exec(t, db, "ALTER TABLE tasks DROP COLUMN redoes", "ALTER TABLE meta DROP COLUMN call_key", "ALTER TABLE questions DROP COLUMN pushed", "ALTER TABLE projects DROP COLUMN keep", "ALTER TABLE meta DROP COLUMN floor_epoch, DROP COLUMN floor_xid, DROP COLUMN floor_id",
+		"DROP FUNCTION events_archived, events_erased, search_doc, search_title, require_landing CASCADE", "ALTER TABLE projects DROP COLUMN land", "ALTER TABLE attempts DROP COLUMN actors", `DROP TABLE gateway_calls, gateway_reads, gateway_artifacts, gateway_catalogues, gateway_pins, push_deliveries, push_targets, push_keys, diffs, runs, run_logs, landers, intents, intent_items, search, archives, sweep, task_counts, counted, state_counts, states_counted`, `ALTER TABLE workers DROP COLUMN seen_on`, `ALTER TABLE claims DROP COLUMN credited`, `ALTER TABLE reviews DROP COLUMN credited`)
 	c.Exec(t, db, `DROP INDEX api_keys_changed, api_keys_parent`,
 		`ALTER TABLE api_keys DROP COLUMN parent, DROP COLUMN machine, DROP COLUMN created_by, DROP COLUMN revoked_by`,
 		`DELETE FROM goose_db_version WHERE version_id >= 10`)
@@ -227,8 +227,8 @@ func TestMigrate_fromTheFirst(t *testing.T) {
 	db := c.NewDatabase(t)
 	seed(t, c.OpenIn(t, db, nil), "web", 2, nil)
 	c.Exec(t, db, "ALTER TABLE projects DROP COLUMN accept", "ALTER TABLE questions DROP COLUMN answered_as", "ALTER TABLE links DROP COLUMN inherited", "ALTER TABLE claims DROP COLUMN credited",
-		"ALTER TABLE projects DROP COLUMN keep", "ALTER TABLE meta DROP COLUMN floor_epoch, DROP COLUMN floor_xid, DROP COLUMN floor_id", "DROP FUNCTION events_archived, events_erased, require_landing CASCADE", "ALTER TABLE projects DROP COLUMN land", "ALTER TABLE attempts DROP COLUMN actors")
-	c.Exec(t, db, "DROP FUNCTION search_doc, search_title CASCADE", "ALTER TABLE workers DROP COLUMN seen_on", "DROP TABLE diffs, runs, run_logs, landers, intents, intent_items, search, archives, task_counts, counted, state_counts, states_counted, sweep, reviews, plan_items, api_keys, people, auth_meta, durable_calls, session_states, relay, seal_keys, app_roles", "DELETE FROM goose_db_version WHERE version_id > 1")
+		"ALTER TABLE tasks DROP COLUMN redoes", "ALTER TABLE meta DROP COLUMN call_key", "ALTER TABLE questions DROP COLUMN pushed", "ALTER TABLE projects DROP COLUMN keep", "ALTER TABLE meta DROP COLUMN floor_epoch, DROP COLUMN floor_xid, DROP COLUMN floor_id", "DROP FUNCTION events_archived, events_erased, require_landing CASCADE", "ALTER TABLE projects DROP COLUMN land", "ALTER TABLE attempts DROP COLUMN actors")
+	c.Exec(t, db, "DROP FUNCTION search_doc, search_title CASCADE", "ALTER TABLE workers DROP COLUMN seen_on", "DROP TABLE gateway_calls, gateway_reads, gateway_artifacts, gateway_catalogues, gateway_pins, push_deliveries, push_targets, push_keys, diffs, runs, run_logs, landers, intents, intent_items, search, archives, task_counts, counted, state_counts, states_counted, sweep, reviews, plan_items, api_keys, people, auth_meta, durable_calls, session_states, relay, seal_keys, app_roles", "DELETE FROM goose_db_version WHERE version_id > 1")
 	_, err := postgres.Open(t.Context(), c.DSN(db), nil)
 	if e, ok := errors.AsType[*postgres.SchemaError](err); !ok || e.Have != 1 {
 		t.Fatalf("Open(old) = %v, want a SchemaError", err)

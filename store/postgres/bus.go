@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/replica"
 )
 
 const busChannel = "bossman_bus"
@@ -17,7 +18,7 @@ type Bus struct {
 	relay *Relay
 
 	mu          sync.Mutex
-	subscribers map[*func(mcp.Event)]bool
+	subscribers map[*func(kind, name string)]bool
 	queue       []mcp.Event // to be delivered in this process
 	queued      map[mcp.Event]bool
 	lost        uint64
@@ -25,21 +26,22 @@ type Bus struct {
 	drained     sync.WaitGroup // that goroutine
 }
 
-var _ mcp.Bus = (*Bus)(nil)
+var _ replica.Bus = (*Bus)(nil)
 
 // Bus returns the bus of all replicas. It reaches other replicas while Run or Watch runs.
 func (s *Store) Bus() *Bus { return s.bus }
 
 // Publish queues an event and does not block. If the queue is full, the oldest events are
 // lost.
-func (b *Bus) Publish(e mcp.Event) {
+func (b *Bus) Publish(kind, name string) {
+	e := mcp.Event{Kind: mcp.EventKind(kind), Name: name}
 	b.relay.postEvent(e)
 	b.deliver(e)
 }
 
 // Subscribe calls f for each event until stop is called. A call may still be in flight
 // then.
-func (b *Bus) Subscribe(f func(mcp.Event)) (stop func()) {
+func (b *Bus) Subscribe(f func(kind, name string)) (stop func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.subscribers[&f] = true
@@ -59,7 +61,7 @@ func (b *Bus) Lost() uint64 {
 }
 
 func newBus(r *Relay) *Bus {
-	b := &Bus{relay: r, subscribers: map[*func(mcp.Event)]bool{}, queued: map[mcp.Event]bool{}}
+	b := &Bus{relay: r, subscribers: map[*func(kind, name string)]bool{}, queued: map[mcp.Event]bool{}}
 	r.handle(busChannel, false, func(body []byte) {
 		kind, name, _ := strings.Cut(string(body), " ")
 		b.deliver(mcp.Event{Kind: mcp.EventKind(kind), Name: name})
@@ -112,13 +114,13 @@ func (b *Bus) drain() {
 			return
 		}
 		e := b.nextLocked()
-		subscribers := make([]*func(mcp.Event), 0, len(b.subscribers))
+		subscribers := make([]*func(kind, name string), 0, len(b.subscribers))
 		for f := range b.subscribers {
 			subscribers = append(subscribers, f)
 		}
 		b.mu.Unlock()
 		for _, f := range subscribers {
-			(*f)(e)
+			(*f)(string(e.Kind), e.Name)
 		}
 	}
 }

@@ -121,7 +121,9 @@ func (t *tx) UpdateClaim(c board.Claim) error {
 	const (
 		query = `UPDATE claims SET owner = $4, session = $5, lease_until = $6, lease = $7, deliveries = $8
 WHERE task_id = $1 AND attempt = $2 AND nonce = $3`
-		later = mustBegin + query + mustEnd
+		// A lease that is not shortened may have been extended meanwhile, by a call.
+		later = mustBegin + `UPDATE claims SET owner = $4, session = $5, lease_until = CASE WHEN $9 THEN $6 ELSE greatest(lease_until, $6) END,
+	lease = $7, deliveries = $8 WHERE task_id = $1 AND attempt = $2 AND nonce = $3` + mustEnd
 	)
 	key, err := t.key(c.Task)
 	if err != nil {
@@ -132,12 +134,14 @@ WHERE task_id = $1 AND attempt = $2 AND nonce = $3`
 	if h := t.known.held; h == nil || h.claim == nil || h.claim.Handle != c.Handle {
 		return t.write(conflict, query, args...) // it may have ended
 	}
+	shorter := c.LeaseUntil.Before(t.known.held.claim.LeaseUntil)
 	t.known.held.claim = &c
-	t.must(conflict, later, args...)
+	t.must(conflict, later, append(args, shorter)...)
 	return nil
 }
 
-// DeleteClaim deletes the claim on a task, if there is one.
+// DeleteClaim deletes the claim on a task, if there is one. Unless the claim is locked already, it
+// does so at once, and then reads the clock: a call may be admitted at this moment.
 func (t *tx) DeleteClaim(id board.ID) error {
 	const query = `WITH cl AS (DELETE FROM claims WHERE task_id = $1) DELETE FROM claim_areas WHERE task_id = $1`
 	key, err := t.key(id)
@@ -148,7 +152,12 @@ func (t *tx) DeleteClaim(id board.ID) error {
 		h.claim = nil
 	}
 	t.later(query, key)
-	return nil
+	if t.known.claims[id] {
+		return nil
+	}
+	var b batch
+	t.batchMoment(&b)
+	return t.send(&b)
 }
 
 // Renew extends the lease of a live claim. It is one statement, and writes only the claim, in
@@ -184,6 +193,9 @@ JOIN projects p ON p.id = (o.task_id >> 40)::int
 WHERE c.lease_until <= statement_timestamp() FOR UPDATE OF t, c SKIP LOCKED`
 	tasks, err := list(&t.reader, t.scanLocked, query, limit)
 	slices.SortFunc(tasks, byID)
+	for _, task := range tasks {
+		t.known.claims[task.ID] = true
+	}
 	return tasks, err
 }
 

@@ -14,7 +14,7 @@
 //	  │            │                                                      ├─ succeeded: done
 //	  │            │                                                      ├─ not replicated: settled
 //	  │            │                                                      └─ no answer: settled
-//	  │            ├─ deadlock, serialization failure: retried up to three times
+//	  │            ├─ deadlock, serialization failure: retried up to six times
 //	  │            └─ connection lost: ErrUnavailable, no effect
 //	  └─ no connection: ErrUnavailable
 //

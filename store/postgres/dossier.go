@@ -10,13 +10,14 @@ import (
 )
 
 // Dossier reads all about a task in one round trip, or in two if the task has links, parts,
-// questions or a reviewer: it asks only for what there is.
+// questions, calls or a reviewer: it asks only for what there is.
 func (r *reader) Dossier(id board.ID, n int) (board.Dossier, error) {
 	const (
 		// OFFSET 0 as in HandOut.
 		task = `SELECT ` + taskColumns + `, d.description, d.acceptance, d.result::text, clock_timestamp(),
 	EXISTS (SELECT FROM links l WHERE l.task_id = t.id) OR EXISTS (SELECT FROM links l WHERE l.blocker_id = t.id) OR EXISTS (SELECT FROM tasks x WHERE x.parent_id = t.id),
 	EXISTS (SELECT FROM questions q WHERE q.task_id = t.id), EXISTS (SELECT FROM reviews v WHERE v.task_id = t.id),
+	EXISTS (SELECT FROM gateway_calls g WHERE g.task_id = t.id) OR EXISTS (SELECT FROM gateway_reads g WHERE g.task_id = t.id),
 	c.attempt, c.nonce, c.principal, c.worker, c.owner, c.session, c.granted_at, c.lease_until, c.lease, c.deliveries, w.last_seen, w.owner
 FROM projects p JOIN tasks t ON t.id = p.id::bigint << 40 | $2::bigint JOIN task_docs d ON d.task_id = t.id
 LEFT JOIN LATERAL (SELECT * FROM claims c WHERE c.task_id = t.id OFFSET 0) c ON true
@@ -32,12 +33,12 @@ WHERE p.slug = $1 ORDER BY t.id`
 	)
 	var d board.Dossier
 	var claim maybeClaim
-	var related, asked, reviewed bool
+	var related, asked, reviewed, called bool
 	var b batch
 	args := []any{id.Project, no(id)}
 	batchOne(&b, &d.Task, true, func(row pgx.CollectableRow) (board.Task, error) {
 		t, _, err := scanTaskAnd(row, append([]any{
-			&d.Doc.Description, &d.Doc.Acceptance, resultInto{&d.Doc.Result}, &d.Now, &related, &asked, &reviewed,
+			&d.Doc.Description, &d.Doc.Acceptance, resultInto{&d.Doc.Result}, &d.Now, &related, &asked, &reviewed, &called,
 		}, claim.into()...)...)
 		return t, err
 	}, task, args...)
@@ -61,12 +62,16 @@ WHERE p.slug = $1 ORDER BY t.id`
 	if reviewed {
 		batchList(&b, &reviews, scanClaim, reviewQuery, args...)
 	}
+	if called {
+		batchCalls(&b, id, &d)
+	}
 	if b.Len() == 0 {
 		return d, nil
 	}
 	if err := r.send(&b); err != nil {
 		return board.Dossier{}, err
 	}
+	d.Calls.Tidy(d.Now)
 	if len(reviews) > 0 {
 		d.Review = &reviews[0]
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/replica"
 )
 
 // maxDurableCall is the maximum size of a stored durable call, in bytes.
@@ -21,18 +22,18 @@ const maxDurableCall = 16 << 20
 // lifetime. A change function may be called more than once.
 type DurableCalls struct{ store *Store }
 
-var _ mcp.TaskStore = (*DurableCalls)(nil)
+var _ replica.TaskStore = (*DurableCalls)(nil)
 
 // DurableCalls returns the durable calls stored beside the board.
 func (s *Store) DurableCalls() *DurableCalls { return &DurableCalls{s} }
 
 const durableCallColumns = `id, owner, status, message, created_at, updated_at, life, result::text, error::text, requests::text, answers::text, cancel, runner_until`
 
-func scanDurableCall(row pgx.CollectableRow) (*mcp.DurableCall, error) {
-	d := new(mcp.DurableCall)
+func scanDurableCall(row pgx.CollectableRow) (*replica.TaskRecord, error) {
+	d := new(replica.TaskRecord)
 	var result *string
-	err := row.Scan(&d.ID, &d.Owner, &d.Status, &d.Message, &d.Created, &d.Updated, &d.Life,
-		&result, jsonInto{&d.Error}, jsonInto{&d.Requests}, jsonInto{&d.Answers}, &d.Cancel, &d.RunnerUntil)
+	err := row.Scan(&d.ID, &d.Owner, &d.Status, &d.Message, &d.Created, &d.Updated, &d.TTL,
+		&result, jsonInto{&d.Error}, jsonInto{&d.Requests}, jsonInto{&d.Answers}, &d.CancelRequested, &d.LeaseExpires)
 	if result != nil {
 		d.Result = json.RawMessage(*result)
 	}
@@ -40,7 +41,7 @@ func scanDurableCall(row pgx.CollectableRow) (*mcp.DurableCall, error) {
 }
 
 // durableCallValues returns the values in the order of the columns.
-func durableCallValues(d *mcp.DurableCall) ([]any, error) {
+func durableCallValues(d *replica.TaskRecord) ([]any, error) {
 	var failure, requests, answers *string
 	size := len(d.Message) + len(d.Result)
 	for _, v := range []struct {
@@ -65,13 +66,13 @@ func durableCallValues(d *mcp.DurableCall) ([]any, error) {
 		result = new(string(d.Result))
 	}
 	return []any{
-		d.ID, d.Owner, d.Status, d.Message, d.Created, d.Updated, d.Life,
-		result, failure, requests, answers, d.Cancel, d.RunnerUntil,
+		d.ID, d.Owner, d.Status, d.Message, d.Created, d.Updated, d.TTL,
+		result, failure, requests, answers, d.CancelRequested, d.LeaseExpires,
 	}, nil
 }
 
 // Create stores a new call.
-func (c *DurableCalls) Create(ctx context.Context, d *mcp.DurableCall) error {
+func (c *DurableCalls) Create(ctx context.Context, d *replica.TaskRecord) error {
 	const query = `
 INSERT INTO durable_calls (id, owner, status, message, created_at, updated_at, life, until, result, error, requests, answers, cancel, runner_until)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $5::timestamptz + $7::interval, $8::text::json, $9::text::json, $10::text::json, $11::text::json, $12, $13)
@@ -86,7 +87,7 @@ ON CONFLICT DO NOTHING`
 }
 
 // Get reads a call; mcp.ErrNotFound if there is none.
-func (c *DurableCalls) Get(ctx context.Context, id string) (d *mcp.DurableCall, err error) {
+func (c *DurableCalls) Get(ctx context.Context, id string) (d *replica.TaskRecord, err error) {
 	const query = `SELECT ` + durableCallColumns + ` FROM durable_calls WHERE id = $1`
 	err = c.store.readRetrying(ctx, func(r *reader) (err error) {
 		d, err = one(r, scanDurableCall, query, id)
@@ -99,7 +100,7 @@ func (c *DurableCalls) Get(ctx context.Context, id string) (d *mcp.DurableCall, 
 var errSame = errors.New("nothing has changed")
 
 // Update changes a call under a row lock.
-func (c *DurableCalls) Update(ctx context.Context, id string, change func(*mcp.DurableCall) error) (d *mcp.DurableCall, err error) {
+func (c *DurableCalls) Update(ctx context.Context, id string, change func(*replica.TaskRecord) error) (d *replica.TaskRecord, err error) {
 	const (
 		query  = `SELECT ` + durableCallColumns + ` FROM durable_calls WHERE id = $1 FOR UPDATE`
 		update = `

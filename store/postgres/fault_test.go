@@ -420,7 +420,7 @@ func TestFailover(t *testing.T) {
 	runStore(t, s)
 	runStore(t, other)
 	heard := make(chan mcp.Event, 1000)
-	defer other.Bus().Subscribe(func(e mcp.Event) { heard <- e })()
+	defer other.Bus().Subscribe(func(kind, name string) { heard <- mcp.Event{Kind: mcp.EventKind(kind), Name: name} })()
 	seed(t, s, "web", 3, nil)
 	claims, err := s.Claim(t.Context(), want("web", "a"))
 	if err != nil || len(claims) != 1 {
@@ -469,7 +469,7 @@ func TestFailover(t *testing.T) {
 	// The replicas hear each other again, after they were told that they may have
 	// missed something.
 	ready(t, s, other)
-	s.Bus().Publish(mcp.Event{Kind: mcp.EventTask, Name: "after"})
+	s.Bus().Publish(string(mcp.EventTask), "after")
 	told := false
 	eventually(t, "an event after the failover", func() bool {
 		select {

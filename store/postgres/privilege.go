@@ -49,6 +49,16 @@ var privileges = map[string]string{
 	"api_keys":  "SELECT, INSERT, UPDATE, DELETE",
 	"people":    "SELECT, INSERT, UPDATE, DELETE",
 
+	"push_targets":    "SELECT, INSERT, UPDATE, DELETE",
+	"push_deliveries": "SELECT, INSERT, UPDATE, DELETE",
+	"push_keys":       "SELECT, INSERT",
+
+	"gateway_calls":      "SELECT, INSERT, UPDATE, DELETE",
+	"gateway_reads":      "SELECT, INSERT, UPDATE, DELETE",
+	"gateway_artifacts":  "SELECT, INSERT, UPDATE, DELETE", // FOR UPDATE needs UPDATE
+	"gateway_catalogues": "SELECT, INSERT, UPDATE, DELETE",
+	"gateway_pins":       "SELECT, INSERT, UPDATE, DELETE",
+
 	"durable_calls":  "SELECT, INSERT, UPDATE, DELETE",
 	"session_states": "SELECT, INSERT, UPDATE, DELETE",
 	"relay":          "SELECT, INSERT, UPDATE, DELETE", // FOR UPDATE needs UPDATE

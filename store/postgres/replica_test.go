@@ -13,13 +13,14 @@ import (
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/pgtest"
 	"github.com/bossman-dev/bossman/mcp"
-	"github.com/bossman-dev/bossman/mcp/storetest"
-	"github.com/bossman-dev/bossman/mcp/streamable"
+	"github.com/bossman-dev/bossman/mcp/replica"
+	"github.com/bossman-dev/bossman/mcp/replica/replicatest"
+	"github.com/bossman-dev/bossman/mcp/transport"
 	"github.com/bossman-dev/bossman/store/postgres"
 )
 
-// replica opens a store in a database and runs it until the test ends.
-func replica(t *testing.T, c *pgtest.Cluster, db string) *postgres.Store {
+// openReplica opens a store in a database and runs it until the test ends.
+func openReplica(t *testing.T, c *pgtest.Cluster, db string) *postgres.Store {
 	t.Helper()
 	s := c.OpenIn(t, db, &postgres.Options{MaxConns: 6})
 	runStore(t, s)
@@ -65,7 +66,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 func TestDurableCalls(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Shared(t)
-	storetest.DurableCalls(t, func(t *testing.T) mcp.TaskStore { return c.Open(t, nil).DurableCalls() })
+	replicatest.TaskStore(t, func(t *testing.T) replica.TaskStore { return c.Open(t, nil).DurableCalls() })
 }
 
 // What one replica creates another finds; nothing is kept beyond a bound, and what
@@ -76,9 +77,9 @@ func TestDurableCalls_replicas(t *testing.T) {
 	db := c.Database(t)
 	here, there := c.OpenIn(t, db, nil), c.OpenIn(t, db, nil)
 	now := time.Now()
-	old := &mcp.DurableCall{ID: "old", Owner: "o", Status: mcp.CallWorking, Created: now.Add(-2 * time.Hour), Life: time.Hour}
-	young := &mcp.DurableCall{ID: "young", Owner: "o", Status: mcp.CallCompleted, Created: now.Add(-2 * time.Hour), Life: 3 * time.Hour}
-	for _, d := range []*mcp.DurableCall{old, young} {
+	old := &replica.TaskRecord{ID: "old", Owner: "o", Status: replica.TaskWorking, Created: now.Add(-2 * time.Hour), TTL: time.Hour}
+	young := &replica.TaskRecord{ID: "young", Owner: "o", Status: replica.TaskCompleted, Created: now.Add(-2 * time.Hour), TTL: 3 * time.Hour}
+	for _, d := range []*replica.TaskRecord{old, young} {
 		if err := here.DurableCalls().Create(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +87,7 @@ func TestDurableCalls_replicas(t *testing.T) {
 	if err := there.DurableCalls().Create(t.Context(), old); !errors.Is(err, board.ErrConflict) {
 		t.Errorf("Create again = %v, want ErrConflict", err)
 	}
-	_, err := there.DurableCalls().Update(t.Context(), "young", func(d *mcp.DurableCall) error {
+	_, err := there.DurableCalls().Update(t.Context(), "young", func(d *replica.TaskRecord) error {
 		d.Result = json.RawMessage(`"` + strings.Repeat("x", postgres.MaxDurableCall) + `"`)
 		return nil
 	})
@@ -116,7 +117,7 @@ func TestDurableCalls_replicas(t *testing.T) {
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Shared(t)
-	storetest.Sessions(t, func(t *testing.T) streamable.Store { return c.Open(t, nil).Sessions() })
+	replicatest.SessionStore(t, func(t *testing.T) replica.SessionStore { return c.Open(t, nil).Sessions() })
 }
 
 func TestSessions_replicas(t *testing.T) {
@@ -124,7 +125,7 @@ func TestSessions_replicas(t *testing.T) {
 	c := pgtest.Shared(t)
 	db := c.Database(t)
 	here, there := c.OpenIn(t, db, nil).Sessions(), c.OpenIn(t, db, nil)
-	end := func(st *streamable.State) error {
+	end := func(st *replica.SessionState) error {
 		st.Ended = true
 		return nil
 	}
@@ -145,11 +146,11 @@ func TestSessions_replicas(t *testing.T) {
 	if st, err := here.Load(t.Context(), "young"); err != nil || st == nil {
 		t.Errorf("Load(young) after the sweep = %+v, %v: a replica's clock may be behind", st, err)
 	}
-	err := here.Update(t.Context(), "young", time.Now(), func(st *streamable.State) error {
-		st.Watching = []string{strings.Repeat("x", 2<<20)}
+	err := here.Update(t.Context(), "young", time.Now(), func(st *replica.SessionState) error {
+		st.Subscribed = []string{strings.Repeat("x", 2<<20)}
 		return nil
 	})
-	if !errors.Is(err, mcp.ErrTooMany) {
+	if !errors.Is(err, transport.ErrTooManySubscriptions) {
 		t.Errorf("Update(too much) = %v, want ErrTooMany", err)
 	}
 }
@@ -159,10 +160,10 @@ func TestReplicas_crash(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)
 	db := c.NewDatabase(t)
-	s, other := replica(t, c, db), replica(t, c, db)
+	s, other := openReplica(t, c, db), openReplica(t, c, db)
 	heard := make(chan mcp.Event, 10_000)
-	defer other.Bus().Subscribe(func(e mcp.Event) { heard <- e })()
-	if err := s.DurableCalls().Create(t.Context(), &mcp.DurableCall{ID: "a", Status: mcp.CallWorking}); err != nil {
+	defer other.Bus().Subscribe(func(kind, name string) { heard <- mcp.Event{Kind: mcp.EventKind(kind), Name: name} })()
+	if err := s.DurableCalls().Create(t.Context(), &replica.TaskRecord{ID: "a", Status: replica.TaskWorking}); err != nil {
 		t.Fatal(err)
 	}
 	keys, err := s.SealKeys().Keys(t.Context())
@@ -174,7 +175,7 @@ func TestReplicas_crash(t *testing.T) {
 	}
 	began := time.Now()
 	for i := range 20_000 { // more than the queue holds
-		s.Bus().Publish(mcp.Event{Kind: mcp.EventResource, Name: fmt.Sprint(i)})
+		s.Bus().Publish(string(mcp.EventResource), fmt.Sprint(i))
 	}
 	if d := time.Since(began); d > 5*time.Second {
 		t.Errorf("Publish waited for the database: 20,000 took %v", d)
@@ -209,7 +210,7 @@ func TestReplicas_crash(t *testing.T) {
 		}
 	}
 	ready(t, s, other)
-	s.Bus().Publish(mcp.Event{Kind: mcp.EventTask, Name: "after"})
+	s.Bus().Publish(string(mcp.EventTask), "after")
 	eventually(t, "an event after the crash", func() bool {
 		select {
 		case e := <-heard:
@@ -218,7 +219,7 @@ func TestReplicas_crash(t *testing.T) {
 			return false
 		}
 	})
-	if d, err := other.DurableCalls().Get(t.Context(), "a"); err != nil || d.Status != mcp.CallWorking {
+	if d, err := other.DurableCalls().Get(t.Context(), "a"); err != nil || d.Status != replica.TaskWorking {
 		t.Errorf("Get after the crash = %+v, %v", d, err)
 	}
 	if again, err := other.SealKeys().Keys(t.Context()); err != nil || len(again) != 1 || string(again[0]) != string(keys[0]) {
@@ -229,19 +230,19 @@ func TestReplicas_crash(t *testing.T) {
 func TestBus(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Shared(t)
-	storetest.Bus(t, func(t *testing.T) (here, there mcp.Bus) {
+	replicatest.Bus(t, func(t *testing.T) (here, there replica.Bus) {
 		db := c.Database(t)
-		return replica(t, c, db).Bus(), replica(t, c, db).Bus()
+		return openReplica(t, c, db).Bus(), openReplica(t, c, db).Bus()
 	})
 }
 
 func TestRelay(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Shared(t)
-	storetest.Relays(t, func(t *testing.T) ([3]storetest.Relay, func()) {
+	replicatest.Relay(t, func(t *testing.T) ([3]replica.Relay, func()) {
 		db := c.Database(t)
-		a, b, d := replica(t, c, db), replica(t, c, db), replica(t, c, db)
-		return [3]storetest.Relay{a.Relay(), b.Relay(), d.Relay()}, func() { ready(t, a, b, d) }
+		a, b, d := openReplica(t, c, db), openReplica(t, c, db), openReplica(t, c, db)
+		return [3]replica.Relay{a.Relay(), b.Relay(), d.Relay()}, func() { ready(t, a, b, d) }
 	})
 }
 
@@ -251,7 +252,7 @@ func TestRelay_together(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Shared(t)
 	db := c.Database(t)
-	here, there := replica(t, c, db), replica(t, c, db)
+	here, there := openReplica(t, c, db), openReplica(t, c, db)
 	var mu sync.Mutex
 	got := 0
 	defer there.Relay().Receive("there", func([]byte) {
@@ -308,9 +309,9 @@ func TestBus_same(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Shared(t)
 	db := c.Database(t)
-	s := replica(t, c, db)
+	s := openReplica(t, c, db)
 	for range 10_000 {
-		s.Bus().Publish(mcp.Event{Kind: mcp.EventTools})
+		s.Bus().Publish(string(mcp.EventTools), "")
 	}
 	eventually(t, "sent", func() bool { return s.Relay().Stats().Sent > 0 })
 	if st := s.Relay().Stats(); st.Sent > 1_000 || st.Lost > 0 {
@@ -323,9 +324,9 @@ func TestBus_slowListener(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Shared(t)
 	db := c.Database(t)
-	here, there := replica(t, c, db), replica(t, c, db)
+	here, there := openReplica(t, c, db), openReplica(t, c, db)
 	stuck, release := make(chan struct{}, 1), make(chan struct{})
-	defer here.Bus().Subscribe(func(mcp.Event) {
+	defer here.Bus().Subscribe(func(string, string) {
 		select {
 		case stuck <- struct{}{}:
 		default:
@@ -333,10 +334,10 @@ func TestBus_slowListener(t *testing.T) {
 		<-release
 	})()
 	defer close(release)
-	here.Bus().Publish(mcp.Event{Kind: mcp.EventTools})
+	here.Bus().Publish(string(mcp.EventTools), "")
 	<-stuck
 	for i := range postgres.MaxQueued + 10 {
-		here.Bus().Publish(mcp.Event{Kind: mcp.EventResource, Name: fmt.Sprint(i)})
+		here.Bus().Publish(string(mcp.EventResource), fmt.Sprint(i))
 	}
 	if lost := here.Bus().Lost(); lost != 10 {
 		t.Errorf("Lost = %d, want the ten oldest", lost)
@@ -359,7 +360,7 @@ func TestListener_turn(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Shared(t)
 	db := c.Database(t)
-	s, other := c.OpenIn(t, db, nil), replica(t, c, db)
+	s, other := c.OpenIn(t, db, nil), openReplica(t, c, db)
 	first, endFirst := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	defer wg.Wait()

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/replica"
 )
 
 const (
@@ -60,7 +60,7 @@ func (k *SealKeys) Keys(ctx context.Context) ([][]byte, error) {
 }
 
 // Run keeps a keyring up to date until ctx ends.
-func (k *SealKeys) Run(ctx context.Context, ring *mcp.Keyring) error {
+func (k *SealKeys) Run(ctx context.Context, ring *replica.Keyring) error {
 	var last [][]byte
 	same := func(a, b []byte) bool { return string(a) == string(b) }
 	for {

@@ -18,7 +18,7 @@ func TestSearch_writeAheadLog(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Shared(t)
 	db := c.NewDatabase(t)
-	c.Exec(t, db, `ALTER INDEX search_text SET (fastupdate = off)`, `DROP TABLE diffs, runs, run_logs, landers, intents, intent_items`, `DROP FUNCTION require_landing`, `ALTER TABLE projects DROP COLUMN land`, `ALTER TABLE attempts DROP COLUMN actors`, `DELETE FROM goose_db_version WHERE version_id > 22`)
+	c.Exec(t, db, `ALTER INDEX search_text SET (fastupdate = off)`, `ALTER TABLE tasks DROP COLUMN redoes`, `ALTER TABLE meta DROP COLUMN call_key`, `ALTER TABLE questions DROP COLUMN pushed`, `DROP TABLE gateway_calls, gateway_reads, gateway_artifacts, gateway_catalogues, gateway_pins, push_deliveries, push_targets, push_keys, diffs, runs, run_logs, landers, intents, intent_items`, `DROP FUNCTION require_landing`, `ALTER TABLE projects DROP COLUMN land`, `ALTER TABLE attempts DROP COLUMN actors`, `DELETE FROM goose_db_version WHERE version_id > 22`)
 	if err := postgres.Migrate(t.Context(), c.DSN(db)); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/bossman-dev/bossman/internal/pgtest"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/mcptest"
+	"github.com/bossman-dev/bossman/mcp/replica"
 	"github.com/bossman-dev/bossman/mcp/streamable"
 	"github.com/bossman-dev/bossman/store/postgres"
 )
@@ -24,14 +25,14 @@ func serverOn(t *testing.T, s *postgres.Store) *mcp.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ring, err := mcp.NewKeyring(secrets...)
+	ring, err := replica.NewKeyring(secrets...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Seal: ring, Tasks: s.DurableCalls(), Bus: s.Bus()})
+	server := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Keyring: ring, Tasks: s.DurableCalls(), Bus: s.Bus()})
 	t.Cleanup(server.Close)
-	mcp.AddTool(server, mcp.Tool{Name: "greet", Description: "Greet.", Durable: true}, func(_ context.Context, c *mcp.Call, _ struct{}) (string, error) {
-		return mcp.Durable(c, func(_ context.Context, c *mcp.Call) (string, error) {
+	mcp.AddTool(server, mcp.Tool{Name: "greet", Description: "Greet.", Tasks: mcp.TaskOptional}, func(_ context.Context, c *mcp.Call, _ struct{}) (string, error) {
+		return mcp.AsTask(c, func(_ context.Context, c *mcp.Call) (string, error) {
 			name, err := mcp.Ask[string](c, "name", "Who?")
 			return "Hello " + name, err
 		})
@@ -48,7 +49,7 @@ func TestServer_durableCall(t *testing.T) {
 		<-ctx.Done() // nobody answers here
 		return nil, ctx.Err()
 	}}
-	first := mcptest.Connect(t, serverOn(t, replica(t, c, db)), mcp.Newest, options)
+	first := mcptest.Connect(t, serverOn(t, openReplica(t, c, db)), &mcptest.Options{Client: *options})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	id := make(chan string, 1)
@@ -63,8 +64,8 @@ func TestServer_durableCall(t *testing.T) {
 	answers := &mcp.ClientOptions{Tasks: true, Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: "accept", Content: json.RawMessage(`{"name":"Ada"}`)}, nil
 	}}
-	second := mcptest.Connect(t, serverOn(t, replica(t, c, db)), mcp.Newest, answers)
-	res, err := second.Task(t.Context(), task)
+	second := mcptest.Connect(t, serverOn(t, openReplica(t, c, db)), &mcptest.Options{Client: *answers})
+	res, err := second.WaitTask(t.Context(), task, nil)
 	if err != nil || res.Text() != "Hello Ada" {
 		t.Errorf("Task at the other replica = %v, %v, want Hello Ada", res, err)
 	}
@@ -77,8 +78,8 @@ func TestServer_session(t *testing.T) {
 	db := c.Database(t)
 	var urls []string
 	for range 2 {
-		s := replica(t, c, db)
-		h := httptest.NewServer(streamable.NewHandler(serverOn(t, s), &streamable.Options{Store: s.Sessions()}))
+		s := openReplica(t, c, db)
+		h := httptest.NewServer(streamable.NewHandler(serverOn(t, s), &streamable.Options{Sessions: s.Sessions()}))
 		t.Cleanup(h.Close)
 		urls = append(urls, h.URL+"/mcp")
 	}

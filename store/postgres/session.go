@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/bossman-dev/bossman/board"
-	"github.com/bossman-dev/bossman/mcp"
-	"github.com/bossman-dev/bossman/mcp/streamable"
+	"github.com/bossman-dev/bossman/mcp/replica"
+
+	"github.com/bossman-dev/bossman/mcp/transport"
 )
 
 const (
@@ -24,22 +26,35 @@ const (
 // lifetime.
 type Sessions struct{ store *Store }
 
-var _ streamable.Store = (*Sessions)(nil)
+var _ replica.SessionStore = (*Sessions)(nil)
 
 // Sessions returns the session states stored beside the board.
 func (s *Store) Sessions() *Sessions { return &Sessions{s} }
 
-func scanState(row pgx.CollectableRow) (*streamable.State, error) {
-	st := new(streamable.State)
+// logLevels are the names of the levels in the order of their numbers, from 1 on. 0 means
+// that none is set.
+var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+func levelName(n int16) string {
+	if n < 1 || int(n) > len(logLevels) {
+		return ""
+	}
+	return logLevels[n-1]
+}
+
+func levelNumber(name string) int16 { return int16(slices.Index(logLevels, name) + 1) }
+
+func scanState(row pgx.CollectableRow) (*replica.SessionState, error) {
+	st := new(replica.SessionState)
 	var level int16
-	err := row.Scan(&st.Ended, &level, &st.Watching)
-	st.Level = mcp.LogLevel(level)
-	trim(&st.Watching)
+	err := row.Scan(&st.Ended, &level, &st.Subscribed)
+	st.LogLevel = levelName(level)
+	trim(&st.Subscribed)
 	return st, err
 }
 
 // Load reads a session's state; nil if there is none.
-func (s *Sessions) Load(ctx context.Context, session string) (st *streamable.State, err error) {
+func (s *Sessions) Load(ctx context.Context, session string) (st *replica.SessionState, err error) {
 	const query = `SELECT ended, level, watching FROM session_states WHERE session = $1`
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
@@ -55,7 +70,7 @@ func (s *Sessions) Load(ctx context.Context, session string) (st *streamable.Sta
 
 // Update changes a session's state under a row lock. The change function may be called more
 // than once.
-func (s *Sessions) Update(ctx context.Context, session string, until time.Time, change func(*streamable.State) error) error {
+func (s *Sessions) Update(ctx context.Context, session string, until time.Time, change func(*replica.SessionState) error) error {
 	const (
 		insert = `INSERT INTO session_states (session, until) VALUES ($1, $2) ON CONFLICT DO NOTHING`
 		query  = `SELECT ended, level, watching FROM session_states WHERE session = $1 FOR UPDATE`
@@ -73,13 +88,13 @@ func (s *Sessions) Update(ctx context.Context, session string, until time.Time, 
 			return err
 		}
 		size := 0
-		for _, uri := range st.Watching {
+		for _, uri := range st.Subscribed {
 			size += len(uri)
 		}
 		if size > maxWatching {
-			return mcp.ErrTooMany
+			return transport.ErrTooManySubscriptions
 		}
 		swept := fmt.Errorf("%w: the session has expired", board.ErrConflict)
-		return r.write(swept, update, session, st.Ended, int16(st.Level), orEmpty(st.Watching), until)
+		return r.write(swept, update, session, st.Ended, levelNumber(st.LogLevel), orEmpty(st.Subscribed), until)
 	})
 }

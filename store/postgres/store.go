@@ -72,8 +72,11 @@ const (
 )
 
 const (
-	// retries is how often an aborted transaction is retried.
+	// retries is how often something is tried again that lost its connection, and
+	// abortRetries how often a transaction is that the database aborted: of several
+	// that lock in opposite order, the same one may be chosen again and again.
 	retries        = 3
+	abortRetries   = 6
 	connectTimeout = 10 * time.Second
 	// hostTimeout is the connect timeout if there are several hosts, so that one that is
 	// down does not delay the connection to its standby.
@@ -343,7 +346,7 @@ func (s *Store) observe(op string, began time.Time, err *error) {
 func retryAborted(ctx context.Context, f func() error) error {
 	for try := 0; ; try++ {
 		err := f()
-		if try == retries || !aborted(err) {
+		if try == abortRetries || !aborted(err) {
 			return err
 		}
 		if e := sleep(ctx, 5*time.Millisecond<<try); e != nil {

@@ -16,8 +16,7 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/pgtest"
-	"github.com/bossman-dev/bossman/mcp"
-	"github.com/bossman-dev/bossman/mcp/streamable"
+	"github.com/bossman-dev/bossman/mcp/replica"
 	"github.com/bossman-dev/bossman/store/postgres"
 )
 
@@ -202,17 +201,17 @@ func TestSchema_laterAdditions(t *testing.T) {
 	c.Exec(t, db, `ALTER TABLE events DISABLE TRIGGER ALL; DELETE FROM tasks; DELETE FROM events; DELETE FROM attempts; DELETE FROM workers; DELETE FROM projects;
 		ALTER TABLE events ENABLE TRIGGER ALL`)
 	roundTrip(t, after)
-	d := mcp.DurableCall{ID: "a", Status: mcp.CallWorking}
+	d := replica.TaskRecord{ID: "a", Status: replica.TaskWorking}
 	if err := before.DurableCalls().Create(t.Context(), &d); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := after.DurableCalls().Update(t.Context(), "a", func(d *mcp.DurableCall) error {
-		d.Status = mcp.CallCompleted
+	if _, err := after.DurableCalls().Update(t.Context(), "a", func(d *replica.TaskRecord) error {
+		d.Status = replica.TaskCompleted
 		return nil
 	}); err != nil {
 		t.Error(err)
 	}
-	if err := before.Sessions().Update(t.Context(), "a", time.Now(), func(st *streamable.State) error { return nil }); err != nil {
+	if err := before.Sessions().Update(t.Context(), "a", time.Now(), func(st *replica.SessionState) error { return nil }); err != nil {
 		t.Error(err)
 	}
 	if _, err := before.SealKeys().Keys(t.Context()); err != nil {
@@ -248,7 +247,7 @@ func roundTrip(t *testing.T, s board.Store) {
 	id := board.ID{Project: "web", No: 7}
 	task := board.Task{
 		ID: id, Title: "t", Priority: board.Low, Skills: []string{"go", "sql"}, Areas: []string{"a/b", "c"},
-		Wants: []board.EvidenceKind{board.EvidencePR, board.EvidenceTests}, Parent: parent, Hold: true, Status: board.Waiting,
+		Wants: []board.EvidenceKind{board.EvidencePR, board.EvidenceTests}, Parent: parent, Redoes: other, Hold: true, Status: board.Waiting,
 		Attempt: 3, Nonce: "abcde", Failures: 1, MaxFailures: 5, Lease: 90 * time.Second, SpecVersion: 4,
 		OpenBlockers: 1, OpenChildren: 2, DoneChildren: 3, ReservedFor: board.WorkerID{Principal: "p", Name: "n"},
 		Seq: 9, CreatedBy: "ada",

@@ -18,7 +18,7 @@ import (
 const maxLanes = 64
 
 // taskColumns are columns of projects p and tasks t.
-const taskColumns = `p.slug, t.id, t.title, t.priority, t.skills, t.areas, t.wants, t.parent_id, t.hold,
+const taskColumns = `p.slug, t.id, t.title, t.priority, t.skills, t.areas, t.wants, t.parent_id, t.redoes, t.hold,
 	t.status, t.attempt, t.nonce, t.failures, t.max_failures, t.lease, t.spec_version,
 	t.open_blockers, t.open_children, t.done_children, t.not_before, t.reserved_principal, t.reserved_worker,
 	t.queued_at, t.seq, t.created_by, t.created_at, t.ended_at`
@@ -31,10 +31,10 @@ func scanTask(row pgx.CollectableRow) (board.Task, error) {
 // scanTaskAnd reads a task, and more columns after it.
 func scanTaskAnd(row pgx.CollectableRow, more ...any) (t board.Task, key int64, err error) {
 	var wants []string
-	var parent *int64
+	var parent, redoes *int64
 	var principal, worker *string
 	err = row.Scan(append([]any{
-		&t.ID.Project, &key, &t.Title, (*int8)(&t.Priority), &t.Skills, &t.Areas, &wants, &parent, &t.Hold,
+		&t.ID.Project, &key, &t.Title, (*int8)(&t.Priority), &t.Skills, &t.Areas, &wants, &parent, &redoes, &t.Hold,
 		(*string)(&t.Status), &t.Attempt, &t.Nonce, &t.Failures, &t.MaxFailures, &t.Lease, &t.SpecVersion,
 		&t.OpenBlockers, &t.OpenChildren, &t.DoneChildren, stamp(&t.NotBefore), &principal, &worker,
 		&t.QueuedAt, &t.Seq, &t.CreatedBy, &t.CreatedAt, stamp(&t.EndedAt),
@@ -49,6 +49,9 @@ func scanTaskAnd(row pgx.CollectableRow, more ...any) (t board.Task, key int64, 
 	}
 	if parent != nil {
 		t.Parent = board.ID{Project: t.ID.Project, No: number(*parent)}
+	}
+	if redoes != nil {
+		t.Redoes = board.ID{Project: t.ID.Project, No: number(*redoes)}
 	}
 	if principal != nil && worker != nil {
 		t.ReservedFor = board.WorkerID{Principal: *principal, Name: *worker}
@@ -194,7 +197,7 @@ const (
 // InsertTask stores a new task.
 func (t *tx) InsertTask(task board.Task, d board.Doc) error {
 	const query = `
-WITH t AS (INSERT INTO tasks (id, ` + taskNames + `, created_by, created_at) VALUES ($1, ` + taskNumbers + `, $28, $29))
+WITH t AS (INSERT INTO tasks (id, ` + taskNames + `, created_by, created_at, redoes) VALUES ($1, ` + taskNumbers + `, $28, $29, $33))
 INSERT INTO task_docs (task_id, description, acceptance, result) VALUES ($1, $30, $31, $32::text::json)`
 	result, err := encodeResult(d.Result)
 	if err != nil {
@@ -204,7 +207,11 @@ INSERT INTO task_docs (task_id, description, acceptance, result) VALUES ($1, $30
 	if err != nil {
 		return err
 	}
-	t.later(query, append(values, task.CreatedBy, task.CreatedAt, d.Description, d.Acceptance, result)...)
+	var redoes *int64
+	if !task.Redoes.IsZero() {
+		redoes = new(values[0].(int64)>>40<<40 | no(task.Redoes))
+	}
+	t.later(query, append(values, task.CreatedBy, task.CreatedAt, d.Description, d.Acceptance, result, redoes)...)
 	return nil
 }
 

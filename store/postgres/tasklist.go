@@ -42,8 +42,10 @@ CROSS JOIN LATERAL (SELECT * FROM tasks t WHERE t.id = p.id::bigint << 40 | v.no
 	SELECT t.id FROM tasks t WHERE t.lane_id = l.id AND t.status = s.status`
 	laneEnd = ` ORDER BY t.id LIMIT $2) x WHERE l.project_id = p.id`
 	// readyTasks reads the ready tasks of each lane. It does not name their status: the planner would
-	// take the share of pending tasks for that in all tasks, and read all ready ones.
-	readyTasks = `SELECT x.id FROM lanes l CROSS JOIN LATERAL (SELECT t.id FROM tasks t WHERE t.lane_id = l.id AND t.ready`
+	// take the share of pending tasks for that in all tasks, and read all ready ones. BETWEEN keeps it from the order of
+	// the primary key: it would take the ready tasks of a lane for evenly spread, and read all finished ones before them.
+	readyTasks = `SELECT x.id FROM lanes l CROSS JOIN LATERAL (SELECT t.id FROM tasks t WHERE t.lane_id BETWEEN l.id AND l.id AND t.ready`
+	readyEnd   = ` ORDER BY t.lane_id, t.id LIMIT $2) x WHERE l.project_id = p.id`
 
 	isDraft   = ` AND t.hold AND t.status = 'pending'`
 	isResting = ` AND t.not_before IS NOT NULL AND t.status = 'pending'`
@@ -133,7 +135,7 @@ func (l *listing) readFrom(f board.TaskFilter) {
 		l.source.add(&l.args, blockedTasks)
 	case f.Ready:
 		l.source.add(&l.args, readyTasks)
-		l.end.add(&l.args, laneEnd)
+		l.end.add(&l.args, readyEnd)
 		if f.Skill != "" {
 			l.end.add(&l.args, skill, f.Skill)
 		}

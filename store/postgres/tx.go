@@ -47,6 +47,7 @@ type known struct {
 	links    map[board.ID]links
 	docs     map[board.ID]board.Doc
 	held     *held
+	claims   map[board.ID]bool // tasks whose claims are locked
 	question *board.Question
 	once     *once
 	numbers  *numbers
@@ -60,6 +61,7 @@ func (s *Store) begin(ctx context.Context, conn *pgx.Conn) *tx {
 	t.known = known{
 		projects: map[string]int64{}, lanes: map[string]int{}, settings: map[string]board.Project{},
 		tasks: map[board.ID]board.Task{}, links: map[board.ID]links{}, docs: map[board.ID]board.Doc{},
+		claims: map[board.ID]bool{},
 	}
 	t.queue.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
 	return t

@@ -74,6 +74,7 @@ func (s *Store) RepairClock(ctx context.Context) (ahead time.Duration, err error
 		`UPDATE attempts SET ` + back("granted_at") + `, ` + back("ended_at") + ` WHERE granted_at > ?2 OR ended_at > ?2`,
 		`UPDATE questions SET ` + back("asked_at") + `, ` + back("answered_at") + `, needed_by = iif(asked_at > ?2, needed_by - ?1, needed_by)
 			WHERE asked_at > ?2 OR answered_at > ?2`,
+		`UPDATE gateway_calls SET ` + back("began_at") + `, ` + back("ended_at") + `, deadline = iif(began_at > ?2, deadline - ?1, deadline) WHERE began_at > ?2 OR ended_at > ?2`,
 		`UPDATE declines SET until = until - ?1 WHERE until > ?2`,
 		`UPDATE workers SET ` + back("last_seen") + ` WHERE last_seen > ?2`,
 		`UPDATE idempotency SET ` + back("at") + ` WHERE at > ?2`,

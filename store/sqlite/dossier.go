@@ -62,8 +62,10 @@ func (r *reader) Dossier(id board.ID, n int) (board.Dossier, error) {
 	if d.Events, err = r.lastEvents(packed, n); err != nil {
 		return d, err
 	}
-	d.Now, err = r.Now()
-	return d, err
+	if d.Now, err = r.Now(); err != nil {
+		return d, err
+	}
+	return d, r.dossierCalls(packed, &d)
 }
 
 // results returns the results of a task's blockers.

@@ -35,6 +35,21 @@ func (empty) Spent(string, time.Time) (board.Spending, error) { return board.Spe
 func (empty) Diff(board.ID, int) (board.AttemptDiff, error) {
 	return board.AttemptDiff{}, board.ErrNotFound
 }
+
+func (empty) Artifact(id board.ArtifactID) (board.Artifact, error) {
+	return board.Artifact{}, fmt.Errorf("%w: artifact %d", board.ErrNotFound, id)
+}
+func (empty) Upstream(string) (board.Upstream, error) { return board.Upstream{}, nil }
+
+func (empty) CallKey() (string, error) { return "", nil }
+func (empty) Call(id board.CallID) (board.Call, error) {
+	return board.Call{}, fmt.Errorf("%w: call %d", board.ErrNotFound, id)
+}
+
+func (empty) Step(_ board.ID, step string) (board.Call, error) {
+	return board.Call{}, fmt.Errorf("%w: step %s", board.ErrNotFound, step)
+}
+func (empty) Calls(board.CallFilter) ([]board.Call, error)      { return nil, nil }
 func (empty) Log(board.ID, int, int64) ([]board.LogPart, error) { return nil, nil }
 
 func (e empty) Events(id board.ID, _ int64, _ int) ([]board.Event, error) {

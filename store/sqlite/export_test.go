@@ -6,7 +6,25 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/bossman-dev/bossman/board"
 )
+
+// InsertCall records a call of a claim without looking whether it is still there.
+func (s *Store) InsertCall(ctx context.Context, a board.Admission, c board.Claim) (call board.Call, err error) {
+	err = s.Write(ctx, func(w board.Tx) error {
+		t := w.(*tx)
+		id, err := t.pack(c.Task)
+		if err != nil {
+			return err
+		}
+		now := t.now()
+		call.BeganAt, call.Deadline = fromMicros(now), fromMicros(now+micros(min(a.Limit, c.Lease)))
+		call.ID, _, err = t.insertCall(a, id, c.Worker.Name, now, call.Deadline.UnixMicro())
+		return err
+	})
+	return call, err
+}
 
 // OpenEmpty opens a new board for a test that does much with it and does not end the
 // process: what it commits need not be on disk. The file exists already, since creating

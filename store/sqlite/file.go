@@ -197,7 +197,7 @@ func connect(ctx context.Context, db *sql.DB) (*conn, error) {
 
 // maxValue bounds a value and a row, which a file that somebody else made could have of a
 // gigabyte. Ours are far smaller.
-const maxValue = 4 << 20
+const maxValue = 5 << 20
 
 // stmt returns the prepared statement of a constant query.
 func (c *conn) stmt(ctx context.Context, query string) (*sql.Stmt, error) {

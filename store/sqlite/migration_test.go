@@ -14,6 +14,7 @@ import (
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/board/boardtest"
 )
 
 // later is what a newer program brings along: all of ours and one more.
@@ -231,5 +232,23 @@ func TestOpen_anotherProgram(t *testing.T) {
 	}
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the file has changed, %v", err)
+	}
+}
+
+// TestMigrate_redoes: of the tasks with the title of one that does another again, those count that a person has made from it.
+func TestMigrate_redoes(t *testing.T) {
+	path := path(t)
+	s := open(t, path, nil)
+	boardtest.MakeRedoes(t, s)
+	before := boardtest.Redoes(t, s)
+	write(t, s, func(w board.Tx) error {
+		_, err := w.(*tx).exec(`ALTER TABLE tasks DROP COLUMN redoes`)
+		if err == nil {
+			_, err = w.(*tx).exec(`DELETE FROM goose_db_version WHERE version_id >= 18`)
+		}
+		return err
+	})
+	if got := boardtest.Redoes(t, open(t, path, nil)); got != before || strings.Count(got, ";") != 2 {
+		t.Errorf("after the migration: %s want two, %s", got, before)
 	}
 }

@@ -125,6 +125,34 @@ func everything(t *testing.T, s *Store) {
 		t.Fatal(claims, err)
 	}
 	c := claims[0]
+	for _, again := range []board.CallID{0, 1} {
+		admission := board.Admission{NewCall: board.NewCall{Claim: c.Handle, Upstream: "a", Tool: "b", Step: "c", Limit: time.Hour, Again: again}, Worker: c.Worker, ArgsHash: []byte("d")}
+		if call, ok, err := s.Admit(t.Context(), admission); err != nil || !ok || call.ID != 1 {
+			t.Fatal(call, ok, err)
+		}
+	}
+	write(t, s, func(tx board.Tx) error {
+		_, err := tx.Busy(c.Task)
+		return errors.Join(err, tx.EndCall(board.EndedCall{ID: 1, Principal: c.Worker.Principal, Outcome: board.CallOK}, false), tx.RenewAll([]board.Handle{c.Handle}),
+			tx.AddReads(c.Handle, board.Reads{Upstream: "a", Tool: "b", N: 1}), tx.ForgetCalls(time.Hour))
+	})
+	read(t, s, func(r board.Reader) error {
+		_, err1 := r.Call(1)
+		_, err2 := r.Step(c.Task, "c")
+		_, err3 := r.Calls(board.CallFilter{Task: c.Task})
+		_, err4 := r.Calls(board.CallFilter{})
+		_, err5 := r.Dossier(c.Task, 1)
+		return errors.Join(err1, err2, err3, err4, err5)
+	})
+	write(t, s, func(tx board.Tx) error {
+		_, _, err1 := tx.ArtifactBytes(c.Task, "p")
+		_, _, err2 := tx.ArtifactBytes(board.ID{}, "p")
+		id, err3 := tx.InsertArtifact(board.Artifact{Task: c.Task})
+		_, err4 := tx.Artifact(id)
+		_, err5 := tx.Upstream("a")
+		return errors.Join(err1, err2, err3, err4, err5, tx.ForgetArtifacts(time.Hour), tx.PutCatalogue("a", "b"), tx.PutPin("a", board.UpstreamPin{}))
+	})
+	write(t, s, func(tx board.Tx) error { return errors.Join(tx.EraseCalls(c.Task, false), tx.EraseCalls(c.Task, true)) })
 	write(t, s, func(tx board.Tx) error {
 		now, _ := tx.Now()
 		_, err1 := tx.Once(board.Key{Principal: "p", Key: "k"})

@@ -79,14 +79,19 @@ func (s *Store) writable() bool {
 		return !isReadOnly(err)
 	}
 	defer dir.Close()
+	return !isReadOnly(tryWrite(dir))
+}
+
+// tryWrite makes a file in a directory and removes it.
+func tryWrite(dir *os.Root) error {
 	name := ".writable-" + rand.Text()
 	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return !isReadOnly(err)
+		return withoutPath(err)
 	}
 	f.Close()
 	_ = dir.Remove(name)
-	return true
+	return nil
 }
 
 // isReadOnly reports whether the system refused err's operation because this process may

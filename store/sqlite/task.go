@@ -13,7 +13,7 @@ import (
 // taskColumns and taskTables begin a query for tasks. The joins are CROSS joins so that
 // SQLite looks up the lane and the project of each task, and not the reverse.
 const (
-	taskColumns = `SELECT p.slug, t.id, t.title, t.priority, l.skills, t.areas, t.wants, t.parent_id, t.hold, t.status, t.attempt, t.nonce,
+	taskColumns = `SELECT p.slug, t.id, t.title, t.priority, l.skills, t.areas, t.wants, t.parent_id, t.redoes, t.hold, t.status, t.attempt, t.nonce,
 		t.failures, t.max_failures, t.lease, t.spec_version, t.open_blockers, t.open_children, t.done_children, t.not_before,
 		t.reserved_principal, t.reserved_name, t.queued_at, t.seq, t.created_by, t.created_at, t.ended_at`
 	taskTables = ` FROM tasks t CROSS JOIN lanes l ON l.id = t.lane_id CROSS JOIN projects p ON p.id = l.project_id`
@@ -23,11 +23,11 @@ const (
 func scanTask(scan scan, more ...any) (board.Task, error) {
 	var t board.Task
 	var id, lease, queued, created int64
-	var parent, notBefore, ended *int64
+	var parent, redoes, notBefore, ended *int64
 	var skills, areas, wants string
 	var principal, name *string
 	if err := scan(append([]any{
-		&t.ID.Project, &id, &t.Title, &t.Priority, &skills, &areas, &wants, &parent, &t.Hold, &t.Status, &t.Attempt, &t.Nonce,
+		&t.ID.Project, &id, &t.Title, &t.Priority, &skills, &areas, &wants, &parent, &redoes, &t.Hold, &t.Status, &t.Attempt, &t.Nonce,
 		&t.Failures, &t.MaxFailures, &lease, &t.SpecVersion, &t.OpenBlockers, &t.OpenChildren, &t.DoneChildren, &notBefore,
 		&principal, &name, &queued, &t.Seq, &t.CreatedBy, &created, &ended,
 	}, more...)...); err != nil {
@@ -36,6 +36,9 @@ func scanTask(scan scan, more ...any) (board.Task, error) {
 	t.ID = unpack(t.ID.Project, id)
 	if parent != nil {
 		t.Parent = unpack(t.ID.Project, *parent)
+	}
+	if redoes != nil {
+		t.Redoes = unpack(t.ID.Project, *redoes)
 	}
 	if name != nil {
 		t.ReservedFor = board.WorkerID{Principal: *principal, Name: *name}
@@ -101,12 +104,16 @@ func (t *tx) Lock(ids ...board.ID) ([]board.Task, error) {
 func (t *tx) InsertTask(task board.Task, d board.Doc) error {
 	const query = `INSERT INTO tasks (lane_id, status, ready, priority, queued_at, hold, open_blockers, open_children, done_children, not_before,
 		reserved_principal, reserved_name, attempt, nonce, failures, max_failures, lease, spec_version, seq, parent_id, title, areas, wants,
-		ended_at, id, created_by, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		ended_at, id, created_by, created_at, redoes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	id, values, err := t.taskValues(task)
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(query, append(values, id, task.CreatedBy, task.CreatedAt.UnixMicro())...)
+	redoes, err := t.packOrNull(task.Redoes)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(query, append(values, id, task.CreatedBy, task.CreatedAt.UnixMicro(), redoes)...)
 	if isDuplicate(err) {
 		return fmt.Errorf("%w: task %v exists already", board.ErrConflict, task.ID)
 	}

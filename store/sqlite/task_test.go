@@ -15,7 +15,7 @@ import (
 func full(id board.ID, at time.Time) board.Task {
 	return board.Task{
 		ID: id, Title: "Ärger", Priority: board.High, Skills: []string{"go", "sql"}, Areas: []string{"a/b", "c"},
-		Wants: []board.EvidenceKind{board.EvidenceTests}, Parent: web(1), Hold: true, Status: board.Pending, Attempt: 3, Nonce: "abcde",
+		Wants: []board.EvidenceKind{board.EvidenceTests}, Parent: web(1), Redoes: web(2), Hold: true, Status: board.Pending, Attempt: 3, Nonce: "abcde",
 		Failures: 1, MaxFailures: 4, Lease: 90 * time.Second, SpecVersion: 2, OpenBlockers: 1, OpenChildren: 2, DoneChildren: 3,
 		NotBefore: at.Add(time.Hour), ReservedFor: board.WorkerID{Principal: "local", Name: "otter"}, QueuedAt: at.Add(-time.Minute),
 		Seq: 7, CreatedBy: "ann", CreatedAt: at, EndedAt: at.Add(time.Minute),

@@ -24,6 +24,7 @@ setTheme(theme);
 for (const f of all('form[data-auto=load]')) f.requestSubmit();
 document.addEventListener('change', e => { const f = e.target.closest('form[data-auto=change]'); if (f) f.requestSubmit() });
 document.addEventListener('submit', e => { // a second click must not send twice
+  if (e.target.id === 'decide' && unsaid()) { e.preventDefault(); return }
   if (e.target.dataset.sent) e.preventDefault();
   e.target.dataset.sent = '1';
   setTimeout(() => delete e.target.dataset.sent, 3000);
@@ -43,6 +44,41 @@ if (location.search.includes('said=')) { // the message is shown once
   const u = new URL(location.href);
   u.searchParams.delete('said');
   history.replaceState(null, '', u);
+}
+
+// ---- notifications of this browser ----
+const bell = $('#thisbrowser');
+if (bell && 'serviceWorker' in navigator && 'PushManager' in window) {
+  const on = $('#push-on'), off = $('#push-off'), state = text => { $('#push-state').textContent = text };
+  const show = sub => {
+    on.classList.toggle('gone', !!sub);
+    off.classList.toggle('gone', !sub);
+    off.elements.endpoint.value = sub ? sub.endpoint : '';
+    state(sub ? 'This browser shows notifications.' : Notification.permission === 'denied' ? 'This browser does not allow notifications of this site. Its settings can.' : 'This browser shows no notifications yet.');
+  };
+  const current = async () => (await (await navigator.serviceWorker.getRegistration('/'))?.pushManager.getSubscription()) || null;
+  const subscribe = async () => {
+    if (await Notification.requestPermission() !== 'granted') throw new Error('it was not allowed');
+    await navigator.serviceWorker.register('/worker.js', {updateViaCache: 'none'});
+    const r = await navigator.serviceWorker.ready, key = Uint8Array.from(atob(bell.dataset.vapid.replace(/-/g, '+').replace(/_/g, '/')), c => c.charCodeAt(0));
+    await (await r.pushManager.getSubscription())?.unsubscribe(); // it may be for another key
+    return r.pushManager.subscribe({userVisibleOnly: true, applicationServerKey: key});
+  };
+  current().then(show, () => show(null));
+  on.addEventListener('submit', e => {
+    e.preventDefault();
+    subscribe().then(sub => {
+      const {endpoint, keys} = sub.toJSON();
+      on.elements.endpoint.value = endpoint;
+      on.elements.p256dh.value = keys.p256dh;
+      on.elements.auth.value = keys.auth;
+      on.submit();
+    }).catch(err => state('Not turned on: ' + err.message + '.'));
+  });
+  off.addEventListener('submit', e => {
+    e.preventDefault();
+    current().then(sub => sub?.unsubscribe()).finally(() => off.submit());
+  });
 }
 
 // ---- time ----
@@ -152,16 +188,19 @@ let asking = false, again = false, timer = 0, last = 0, took = 0;
 function soon() {
   if (document.hidden) { again = true; return }
   clearTimeout(timer);
-  // A server that answers slowly is asked less often.
-  timer = setTimeout(refresh, Math.max(80, Math.max(400, 10 * took) - (Date.now() - last)));
+  // A server that answers slowly is asked less often. Up to 140 ms may be the way there and back.
+  timer = setTimeout(refresh, Math.max(80, Math.max(400, 10 * took - 1000) - (Date.now() - last)));
 }
 async function refresh() {
   if (asking) { again = true; return }
   asking = true;
   again = false;
   last = Date.now();
+  const headers = {'Bossman-Part': 'main'};
+  if (news) headers['Bossman-After'] = news; // another replica may not have heard of it yet
+  news = '';
   try {
-    const r = await fetch(location.pathname + location.search, {headers: {'Bossman-Part': 'main'}, cache: 'no-store', redirect: 'error'});
+    const r = await fetch(location.pathname + location.search, {headers, cache: 'no-store', redirect: 'error'});
     if (r.status === 401) { signedOut(); return }
     if (r.ok) {
       const fresh = new DOMParser().parseFromString(await r.text(), 'text/html').getElementById('shell');
@@ -179,11 +218,22 @@ async function refresh() {
     }
   } catch { /* the stream tells whether the server is there */ } finally {
     asking = false;
-    took = Math.min(3000, Date.now() - last);
+    took = Math.min(3000, (took + Date.now() - last) / 2); // one slow answer is not a slow server
     if (again && !document.hidden) soon();
   }
 }
 document.addEventListener('visibilitychange', () => { if (!document.hidden && again) soon() });
+
+// unsaid reports whether there is a comment that was typed and not added; a verdict would lose it.
+function unsaid() {
+  const text = ['#say-text', '#p-text'].map(id => $(id)).find(t => t && dirty(t));
+  if (!text) return false;
+  if (!$('[role=alert]', text.form)) text.form.prepend(strip('err', 'fail', 'Not sent.', 'This comment is not added yet: add it, or empty the box.'));
+  text.form.closest('details')?.setAttribute('open', '');
+  text.focus({preventScroll: true});
+  text.form.scrollIntoView({block: 'center'});
+  return true;
+}
 
 let opening = false;
 document.addEventListener('click', e => { // a line's number opens the form for a comment in place
@@ -198,7 +248,7 @@ document.addEventListener('click', e => { // a line's number opens the form for 
 });
 
 // ---- the stream: one for all tabs of a browser, since it opens few connections to a host ----
-let es = null, online = false, lostAt = 0, tries = 0, waiter = 0, cursor = shell.dataset.cursor, out = false, leading = false;
+let es = null, online = false, lostAt = 0, tries = 0, waiter = 0, cursor = shell.dataset.cursor, news = '', out = false, leading = false;
 const channel = window.BroadcastChannel ? new BroadcastChannel('bossman-live') : null;
 function say(node) { const c = $('#conn'); if (c) c.replaceChildren(...(node ? [node] : [])) }
 function signedOut() {
@@ -219,7 +269,7 @@ function follows(e) {
 // take handles what the stream says, here or in the tab that has it.
 function take(m) {
   if (out) return;
-  if (m.id) cursor = m.id;
+  if (m.id) cursor = news = m.id;
   switch (m.kind) {
   case 'message': try { if (follows(JSON.parse(m.data))) soon() } catch { soon() } break;
   case 'reload': soon(); break;

@@ -52,9 +52,10 @@ func (f *filler) finale() {
 		f.clock.behind = time.Duration(48-4*i) * time.Second
 		f.present(i, w)
 	}
-	f.clock.behind = 0
+	f.clock.behind = -10 * time.Minute // the lander still lives when a slow test looks
 	_, err = f.b.Lead(f.ctx, lander, board.Lease{Project: "shop", Target: "main", Holder: "lander on build1", Nonce: f.lander.Nonce})
 	f.check(err)
+	f.clock.behind = 0
 	f.idle()
 }
 
@@ -168,7 +169,7 @@ func (f *filler) logUntil(w *worker, entries int, ended time.Duration) board.Log
 var calls = []string{
 	"calls Edit: src/product/StockBadge.tsx", "calls Bash: npm test -- cart", "calls Read: internal/tax/rounding.go", "calls Bash: go test ./orders/...",
 	"calls Edit: content/alt/shoes-0417.json", "calls Grep: formatPrice", "calls Bash: npx tsc --noEmit", "calls Write: src/cart/merge.test.ts",
-	"calls Read: docs/checkout.md", "calls Bash: make check", "The rounding happens per order; it has to happen per line.",
+	"calls Read: docs/checkout.md", "calls Bash: make check", "| The rounding happens per order; it has to happen per line.",
 }
 
 var notes = []string{

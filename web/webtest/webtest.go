@@ -163,7 +163,7 @@ func (f *filler) round(early bool) {
 		switch {
 		case w.dead:
 			if w.dead = now.Before(w.ends); !w.dead {
-				if _, err := f.b.Release(f.ctx, Ada, w.lost, "it has said nothing for an hour"); !errors.Is(err, board.ErrConflict) { // its lease may have expired
+				if _, err := f.b.Release(f.ctx, Ada, w.lost, "it has said nothing for an hour"); !errors.Is(err, board.ErrConflict) && !errors.Is(err, board.ErrLeaseLost) { // its lease may have expired, and another worker may have the task
 					f.check(err)
 				}
 			}
@@ -320,7 +320,7 @@ func (f *filler) land() {
 	to := commit(1_000_000 + f.rand.IntN(1<<20))
 	in, err := f.b.BeginLand(f.ctx, lander, l, f.head, to, items)
 	if f.check(err) {
-		_, err = f.b.Landed(f.ctx, lander, l, in.ID)
+		_, err = f.b.Landed(f.ctx, lander, l, in.ID, nil)
 		f.check(err)
 		f.head = to
 	}

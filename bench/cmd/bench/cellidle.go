@@ -301,11 +301,11 @@ func watchingLaptop(ctx context.Context, addr string, key auth.Secret, _ int, te
 		near, far := jsonrpc.Pipe(jsonrpc.Limits{})
 		served := make(chan error, 1)
 		go func() { served <- s.Serve(ctx, far) }()
-		c, err := mcp.Connect(ctx, near, &mcp.ClientOptions{Revision: mcp.Newest})
+		c, err := mcp.Connect(ctx, near, &mcp.ClientOptions{Revision: mcp.LatestRevision})
 		if err != nil {
 			return err
 		}
-		for _, err := range c.Listen(ctx, mcp.Filter{Watch: tools.Watched()}) {
+		for _, err := range c.Listen(ctx, mcp.EventFilter{ResourceURIs: tools.Watched()}) {
 			if err != nil {
 				break
 			}
@@ -341,7 +341,7 @@ func runLaptop(ctx context.Context, addr string, key auth.Secret, tell signals, 
 	b := remote.New(func(ctx context.Context) (*mcp.Client, error) {
 		return streamable.Connect(ctx, "http://"+addr+"/mcp", &streamable.ClientOptions{
 			Header: http.Header{"Authorization": {"Bearer " + key.Reveal()}}, Transport: transport,
-		}, &mcp.ClientOptions{Info: mcp.Implementation{Name: "bench", Version: "1"}, Revision: mcp.Newest})
+		}, &mcp.ClientOptions{Info: mcp.Implementation{Name: "bench", Version: "1"}, Revision: mcp.LatestRevision})
 	}, tools.Watched()...)
 	defer b.Close()
 	atOnce <- struct{}{}

@@ -44,7 +44,7 @@ func (c *conn) open() error {
 	if status != http.StatusOK || c.session == "" {
 		return fmt.Errorf("initialize: status %d, session %q: %.200q", status, c.session, body)
 	}
-	status, body, err = c.do(c.request(c.headers(legacy), []byte(initialized)))
+	status, body, err = c.do(c.request(c.headers(legacy, ""), []byte(initialized)))
 	if err != nil {
 		return fmt.Errorf("initialized: %w", err)
 	}
@@ -55,10 +55,10 @@ func (c *conn) open() error {
 }
 
 // headers returns what a call of the tool carries beside the usual.
-func (c *conn) headers(proto string) string {
+func (c *conn) headers(proto, tool string) string {
 	h := "MCP-Protocol-Version: " + proto + "\r\n"
 	if proto == modern {
-		return h + "Mcp-Method: tools/call\r\nMcp-Name: echo\r\n"
+		return h + "Mcp-Method: tools/call\r\nMcp-Name: " + tool + "\r\n"
 	}
 	return h + "Mcp-Session-Id: " + c.session + "\r\n"
 }
@@ -71,7 +71,7 @@ func (c *conn) request(headers string, body []byte) []byte {
 
 // call wraps a call of the tool in a request whose ID can be changed as well.
 func (c *conn) call(proto string, m message) message {
-	req := c.request(c.headers(proto), m.bytes)
+	req := c.request(c.headers(proto, m.tool), m.bytes)
 	return message{bytes: req, id: len(req) - len(m.bytes) + m.id}
 }
 

@@ -22,7 +22,7 @@ func figures(g gate, cpus map[string]float64) results {
 }
 
 func TestReport(t *testing.T) {
-	good := map[string]float64{"bare": 10, "bare2": 3, "bossman": 5, "go-sdk": 100, "mcp-go": 40}
+	good := map[string]float64{"bare": 12.5, "bare2": 3, "bossman": 5, "go-sdk": 100, "mcp-go": 40}
 	with := func(name string, cpu float64) map[string]float64 {
 		m := map[string]float64{}
 		maps.Copy(m, good)
@@ -37,7 +37,7 @@ func TestReport(t *testing.T) {
 		missed int
 	}{
 		{"all is met", good, 0},
-		{"slower than half of bare at 64 KiB", with("bare", 9), 2},
+		{"slower than two fifths of bare at 64 KiB", with("bare", 12), 2},
 		{"slower than bare allows anywhere", with("bare", 4), 4},
 		{"too near to go-sdk", with("go-sdk", 70), 4},
 		{"too near to mcp-go", with("mcp-go", 19), 4},
@@ -59,7 +59,7 @@ func TestReport(t *testing.T) {
 }
 
 func TestReport_wrongAnswers(t *testing.T) {
-	rs := figures(stdioGate, map[string]float64{"bare": 10, "bare2": 3, "bossman": 5, "go-sdk": 100, "mcp-go": 40})
+	rs := figures(stdioGate, map[string]float64{"bare": 12.5, "bare2": 3, "bossman": 5, "go-sdk": 100, "mcp-go": 40})
 	for i := range rs {
 		if rs[i].Server == "bossman" {
 			rs[i].Errors = 1
@@ -71,8 +71,8 @@ func TestReport_wrongAnswers(t *testing.T) {
 }
 
 func TestReport_http(t *testing.T) {
-	for allocated, want := range map[float64]error{0: errMissed, 4096: nil, 4097: errMissed} {
-		rs := figures(httpGate, map[string]float64{"bare": 10, "bare2": 3, "bossman": 5, "go-sdk": 60, "mcp-go": 20})
+	for allocated, want := range map[float64]error{0: errMissed, 4000: nil, 4001: errMissed} {
+		rs := figures(httpGate, map[string]float64{"bare": 12.5, "bare2": 3, "bossman": 5, "go-sdk": 60, "mcp-go": 20})
 		for i := range rs {
 			rs[i].Allocated = allocated
 			if rs[i].Cell.Size > 1024 {

@@ -56,7 +56,7 @@ func httpCell(s server, p *process, c cell, o *options, ready func() error) (sam
 		}
 		conns[i] = cn
 	}
-	call := newCall(c.Proto, c.Size)
+	call := newCall(c.Proto, c.Size, s.tool)
 	if err := firstCall(s, conns[0], c, call); err != nil {
 		return sample{}, err
 	}

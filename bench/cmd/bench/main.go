@@ -1,7 +1,7 @@
 // Command bench is the load generator. A server is a black box to it: a child
 // process, spoken to through its pipes or by HTTP/1.1 on the loopback.
 //
-//	bench stdio|http|sessions|cold|profile|board|cell|years|archive [flags]
+//	bench stdio|http|gateway|sessions|cold|profile|board|cell|years|archive [flags]
 //
 // A suite goes round after round, and in every round each server takes its turn
 // in each cell: a fresh process, a warm-up, then the measured time. What is
@@ -24,6 +24,7 @@ var suites = map[string]func(*options, io.Writer) error{
 	"stdio":    stdioSuite,
 	"http":     httpSuite,
 	"sessions": sessionsSuite,
+	"gateway":  gatewaySuite,
 	"cold":     coldSuite,
 	"profile":  profileSuite,
 	"board":    boardSuite,
@@ -80,7 +81,7 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("usage: bench stdio|http|sessions|cold|profile|board|cell|years|archive [flags]")
+var errUsage = errors.New("usage: bench stdio|http|gateway|sessions|cold|profile|board|cell|years|archive [flags]")
 
 func run(args []string, w io.Writer) error {
 	if len(args) == 0 {
@@ -140,7 +141,7 @@ func parse(args []string) (*options, error) {
 	fs.IntVar(&o.events, "events", 13, "archive, cell: how many events a task has that is done or cancelled")
 	fs.IntVar(&o.imported, "imported", 5000, "archive: how many tasks are imported again")
 	fs.StringVar(&o.dir, "dir", "", "claimer: `directory` with the files")
-	fs.BoolVar(&o.check, "check", false, "stdio, http, sessions, board, years, archive: compare with what is required, and fail if it is missed")
+	fs.BoolVar(&o.check, "check", false, "stdio, http, gateway, sessions, board, years, archive: compare with what is required, and fail if it is missed")
 	fs.StringVar(&o.suite, "suite", "stdio", "profile: stdio or http")
 	fs.StringVar(&o.profile, "profile", "cpu.pb.gz", "profile: `file` for the CPU profile; the allocations go to file.allocs")
 	if err := fs.Parse(args); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,18 +30,20 @@ const firstID = 100_000_000
 type message struct {
 	bytes []byte
 	id    int // where the ID stands
+	tool  string
 }
 
-// newCall makes a call with size bytes of text.
-func newCall(proto string, size int) message {
+// newCall makes a call of a tool, default echo, with size bytes of text.
+func newCall(proto string, size int, tool string) message {
+	tool = cmp.Or(tool, "echo")
 	text := strings.Repeat("abcdefghijklmnopqrstuvwxyz012345", (size+31)/32)[:size]
 	meta := ""
 	if proto == modern {
 		meta = identity
 	}
 	head := `{"jsonrpc":"2.0","id":`
-	tail := `,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + text + `"}` + meta + `}}`
-	return message{bytes: []byte(head + strconv.Itoa(firstID) + tail), id: len(head)}
+	tail := `,"method":"tools/call","params":{"name":"` + tool + `","arguments":{"text":"` + text + `"}` + meta + `}}`
+	return message{bytes: []byte(head + strconv.Itoa(firstID) + tail), id: len(head), tool: tool}
 }
 
 func (m message) setID(n int) {

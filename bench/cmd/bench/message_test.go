@@ -7,7 +7,7 @@ import (
 
 func TestNewCall(t *testing.T) {
 	for _, proto := range []string{legacy, modern} {
-		m := newCall(proto, 100)
+		m := newCall(proto, 100, "")
 		m.setID(123456789)
 		var got struct {
 			ID     int

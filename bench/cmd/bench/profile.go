@@ -35,7 +35,7 @@ func profileSuite(o *options, w io.Writer) error {
 	begin := func() error { return p.signal(syscall.SIGUSR2) }
 	var got sample
 	if o.suite == "stdio" {
-		got, err = stdioCell(p, c, o, begin)
+		got, err = stdioCell(s, p, c, o, begin)
 	} else {
 		got, err = httpCell(s, p, c, o, begin)
 	}

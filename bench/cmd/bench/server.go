@@ -11,7 +11,8 @@ type server struct {
 	name string
 	bin  string
 	args []string
-	sse  bool // answers with an event stream
+	sse  bool   // answers with an event stream
+	tool string // what echo is called there, if it has another name
 }
 
 // stdioServers are the servers of the stdio suites. The first is what the

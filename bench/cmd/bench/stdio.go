@@ -23,7 +23,7 @@ func stdioSuite(o *options, w io.Writer) error {
 				return sample{}, err
 			}
 			defer p.stop()
-			return stdioCell(p, c, o, nil)
+			return stdioCell(s, p, c, o, nil)
 		})
 		if err != nil {
 			return err
@@ -40,14 +40,14 @@ func stdioSuite(o *options, w io.Writer) error {
 }
 
 // stdioCell measures one cell in a fresh process.
-func stdioCell(p *process, c cell, o *options, ready func() error) (sample, error) {
+func stdioCell(s server, p *process, c cell, o *options, ready func() error) (sample, error) {
 	l := &line{p: p, r: bufio.NewReaderSize(p.out, 256<<10)}
 	if c.Proto == legacy {
 		if err := l.handshake(); err != nil {
 			return sample{}, err
 		}
 	}
-	call := newCall(c.Proto, c.Size)
+	call := newCall(c.Proto, c.Size, s.tool)
 	call.bytes = append(call.bytes, '\n')
 	answer, err := l.call(call.bytes)
 	if err != nil {

@@ -20,7 +20,7 @@ func main() {
 func run(ctx context.Context, c subject.Config) error {
 	s := bossman.NewServer()
 	if c.Mode == "stdio" {
-		return s.Serve(ctx, mcp.Stdio())
+		return s.Serve(ctx, mcp.Stdio(nil))
 	}
 	return subject.Serve(streamable.NewHandler(s, nil))
 }

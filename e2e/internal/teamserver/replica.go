@@ -119,6 +119,9 @@ func (r *Replica) Metric(begin, within string) (sum float64, err error) {
 // Ready reports what the balancer thinks of the replica.
 func (r *Replica) Ready() bool { return r.target.ready.Load() }
 
+// Log is the end of the replica's log.
+func (r *Replica) Log() string { return r.log.String() }
+
 // Kill is kill -9. The balancer is not told.
 func (r *Replica) Kill() {
 	_ = r.cmd.Process.Kill()

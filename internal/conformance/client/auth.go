@@ -20,13 +20,13 @@ func authorized(url string, s *setting) (http.RoundTripper, error) {
 		Redirect:   "http://localhost:3000/callback",
 		ClientName: "bossman-conformance",
 		ClientID:   s.ClientID, ClientSecret: s.ClientSecret, Issuer: s.Issuer,
-		Document: document,
+		ClientMetadataURL: document,
 	}
 	switch scenario := os.Getenv("MCP_CONFORMANCE_SCENARIO"); {
 	case strings.HasPrefix(scenario, "auth/client-credentials-"):
 		o.Grant = oauth.ClientCredentials{}
 	case scenario == "auth/enterprise-managed-authorization":
-		o.Grant = oauth.Enterprise{Token: s.IDPToken, ClientID: s.IDPClient, IDToken: func(context.Context) (string, error) { return s.IDToken, nil }}
+		o.Grant = oauth.Enterprise{TokenURL: s.IDPToken, ClientID: s.IDPClient, IDToken: func(context.Context) (string, error) { return s.IDToken, nil }}
 	case scenario == "auth/wif-jwt-bearer":
 		o.Grant = oauth.Assertion{JWT: func(context.Context, string) (string, error) { return s.Workload, nil }}
 	case strings.HasPrefix(scenario, "auth/dpop"):

@@ -18,7 +18,7 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/internal/rawjson"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/streamable"
 )
@@ -100,7 +100,7 @@ func elicit(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 
 // lookAround uses everything that the server offers.
 func lookAround(ctx context.Context, c *mcp.Client) error {
-	offers := c.Server()
+	offers := c.ServerCapabilities()
 	if offers.Tools != nil {
 		if err := callAll(ctx, c); err != nil {
 			return err
@@ -111,7 +111,7 @@ func lookAround(ctx context.Context, c *mcp.Client) error {
 			if err != nil {
 				return err
 			}
-			if _, err := c.Read(ctx, r.URI); err != nil {
+			if _, err := c.Read(ctx, r.URI, nil); err != nil {
 				return err
 			}
 		}
@@ -125,7 +125,7 @@ func lookAround(ctx context.Context, c *mcp.Client) error {
 			for _, a := range p.Arguments {
 				args[a.Name] = "text"
 			}
-			if _, err := c.Prompt(ctx, p.Name, args); err != nil {
+			if _, err := c.Prompt(ctx, p.Name, args, nil); err != nil {
 				return err
 			}
 		}
@@ -165,14 +165,14 @@ func required(schema json.RawMessage) map[string]any {
 	}
 	for _, name := range s.Required {
 		kind, chosen := "", json.RawMessage(nil)
-		for key, v := range jsonrpc.Members(s.Properties[name]) {
+		for key, v := range rawjson.Members(s.Properties[name]) {
 			switch key {
 			case "type":
-				kind = jsonrpc.Text(v)
+				kind = rawjson.Text(v)
 			case "default", "const":
 				chosen = v
 			case "enum":
-				for e := range jsonrpc.Elements(v) {
+				for e := range rawjson.Elements(v) {
 					chosen = e
 					break
 				}

@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 what is deprecated must work, too
+
 package main
 
 import (
@@ -73,7 +75,7 @@ const userForm = `{
 }`
 
 func eliciting(_ context.Context, c *mcp.Call, in messageArgument) (string, error) {
-	filled, err := c.Elicit("user", &mcp.ElicitParams{Message: in.Message, RequestedSchema: json.RawMessage(userForm)})
+	filled, err := c.Elicit("user", &mcp.ElicitParams{Message: in.Message, RequestedSchema: json.RawMessage(userForm)}, nil)
 	if err != nil {
 		return "", err
 	}
@@ -84,7 +86,7 @@ func eliciting(_ context.Context, c *mcp.Call, in messageArgument) (string, erro
 func form(s *mcp.Server, name, description, message, schema string) {
 	mcp.AddTool(s, mcp.Tool{Name: name, Description: description},
 		func(_ context.Context, c *mcp.Call, _ nothing) (string, error) {
-			filled, err := c.Elicit("form", &mcp.ElicitParams{Message: message, RequestedSchema: json.RawMessage(schema)})
+			filled, err := c.Elicit("form", &mcp.ElicitParams{Message: message, RequestedSchema: json.RawMessage(schema)}, nil)
 			if err != nil {
 				return "", err
 			}
@@ -184,7 +186,7 @@ func asksAll(_ context.Context, c *mcp.Call, _ nothing) (string, error) {
 	user, err1 := mcp.Ask[nameForm](c, "user_name", "What is your name?")
 	said, err2 := c.Sample("greeting", ask("Generate a greeting", 50))
 	roots, err3 := c.Roots("client_roots")
-	if err := mcp.Need(err1, err2, err3); err != nil {
+	if err := mcp.JoinAsks(err1, err2, err3); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("%s %s, you have %d roots.", textOf(said), user.Name, len(roots)), nil
@@ -203,9 +205,9 @@ func asksTwice(_ context.Context, c *mcp.Call, _ nothing) (string, error) {
 }
 
 func asksAble(_ context.Context, c *mcp.Call, _ nothing) (string, error) {
-	client := c.Client()
+	client := c.ClientCapabilities()
 	var errs []error
-	if client.ElicitsForm() {
+	if client.HasForm() {
 		_, err := mcp.Ask[nameForm](c, "user_name", "What is your name?")
 		errs = append(errs, err)
 	}
@@ -217,7 +219,7 @@ func asksAble(_ context.Context, c *mcp.Call, _ nothing) (string, error) {
 		_, err := c.Roots("client_roots")
 		errs = append(errs, err)
 	}
-	if err := mcp.Need(errs...); err != nil {
+	if err := mcp.JoinAsks(errs...); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("The client answered %d questions.", len(errs)), nil

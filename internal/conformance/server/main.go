@@ -33,7 +33,7 @@ func serve(addr string) error {
 	s := newServer()
 	defer s.Close()
 	if addr == "" {
-		return s.Serve(context.Background(), mcp.Stdio())
+		return s.Serve(context.Background(), mcp.Stdio(nil))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -41,7 +41,7 @@ func serve(addr string) error {
 	if err != nil {
 		return err
 	}
-	return streamable.Serve(ctx, l, streamable.NewHandler(s, nil))
+	return streamable.Serve(ctx, l, streamable.NewHandler(s, nil), nil)
 }
 
 // newServer returns the server, for any transport.
@@ -59,7 +59,7 @@ func newServer() *mcp.Server {
 }
 
 // complete suggests values for the arguments of test_prompt_with_arguments.
-func complete(_ context.Context, _ *mcp.Call, p mcp.CompleteParams) (*mcp.Completion, error) {
+func complete(_ context.Context, _ *mcp.Call, p *mcp.CompleteParams) (*mcp.Completion, error) {
 	c := &mcp.Completion{}
 	for _, word := range []string{"paris", "park", "party"} {
 		if p.Ref.Name == promptWithArguments && strings.HasPrefix(word, p.Argument.Value) {

@@ -58,7 +58,7 @@ func TestAsking_sameInEveryRevision(t *testing.T) {
 func askAll(t *testing.T, r mcp.Revision, tasks bool, want map[string]string) {
 	s := newServer()
 	t.Cleanup(s.Close)
-	c := mcptest.Connect(t, s, r, &mcp.ClientOptions{Elicit: elicit, Sample: sample, Roots: roots, Tasks: tasks})
+	c := mcptest.Connect(t, s, &mcptest.Options{Revision: r, Client: mcp.ClientOptions{Elicit: elicit, Sample: sample, Roots: roots, Tasks: tasks}})
 	for tool, want := range want {
 		args := map[string]string{}
 		if tool == "confirm_delete" {
@@ -76,8 +76,8 @@ func askAll(t *testing.T, r mcp.Revision, tasks bool, want map[string]string) {
 }
 
 func TestPrompts_complete(t *testing.T) {
-	c := mcptest.Connect(t, newServer(), mcp.Newest, nil)
-	got, err := c.Complete(t.Context(), mcp.CompleteRef{Type: "ref/prompt", Name: promptWithArguments}, "arg1", "par")
+	c := mcptest.Connect(t, newServer(), nil)
+	got, err := c.Complete(t.Context(), &mcp.CompleteParams{Ref: mcp.CompleteRef{Type: "ref/prompt", Name: promptWithArguments}, Argument: mcp.CompleteArgument{Name: "arg1", Value: "par"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func addPrompts(s *mcp.Server) {
 		Arguments:   []mcp.PromptArgument{{Name: "resourceUri", Description: "the resource's URI", Required: true}},
 	}, func(_ context.Context, c *mcp.Call) (*mcp.PromptResult, error) {
 		return user(
-			mcp.Embed(mcp.Contents{
+			mcp.Embed(mcp.ResourceContents{
 				URI: c.Argument("resourceUri"), MIMEType: "text/plain", Text: "Embedded resource content for testing.",
 			}),
 			mcp.Text("Please process the embedded resource above."),

@@ -9,14 +9,14 @@ import (
 )
 
 func addResources(s *mcp.Server) {
-	resource(s, "static-text", "A text that stays the same.", mcp.Contents{
+	resource(s, "static-text", "A text that stays the same.", mcp.ResourceContents{
 		MIMEType: "text/plain", Text: "This is the content of the static text resource.",
 	})
-	resource(s, "static-binary", "A picture that stays the same.", mcp.Contents{MIMEType: "image/png", Blob: png})
-	resource(s, "watched-resource", "A text to subscribe to.", mcp.Contents{
+	resource(s, "static-binary", "A picture that stays the same.", mcp.ResourceContents{MIMEType: "image/png", Blob: png})
+	resource(s, "watched-resource", "A text to subscribe to.", mcp.ResourceContents{
 		MIMEType: "text/plain", Text: "This is the content of the watched resource.",
 	})
-	s.AddResource(mcp.Resource{
+	s.AddResourceTemplate(mcp.ResourceTemplate{
 		URITemplate: "test://template/{id}/data",
 		Name:        "template",
 		Description: "Data for any id.",
@@ -25,12 +25,14 @@ func addResources(s *mcp.Server) {
 }
 
 // resource adds a resource with constant contents.
-func resource(s *mcp.Server, name, description string, holds mcp.Contents) {
+func resource(s *mcp.Server, name, description string, holds mcp.ResourceContents) {
 	s.AddResource(mcp.Resource{URI: "test://" + name, Name: name, Description: description, MIMEType: holds.MIMEType},
-		func(context.Context, *mcp.Call) ([]mcp.Contents, error) { return []mcp.Contents{holds}, nil })
+		func(context.Context, *mcp.Call) (*mcp.ResourceResult, error) {
+			return &mcp.ResourceResult{Contents: []mcp.ResourceContents{holds}}, nil
+		})
 }
 
-func readTemplate(_ context.Context, c *mcp.Call) ([]mcp.Contents, error) {
+func readTemplate(_ context.Context, c *mcp.Call) (*mcp.ResourceResult, error) {
 	id := c.Argument("id")
 	b, err := json.Marshal(struct {
 		ID           string `json:"id"`
@@ -40,5 +42,5 @@ func readTemplate(_ context.Context, c *mcp.Call) ([]mcp.Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []mcp.Contents{{Text: string(b)}}, nil
+	return &mcp.ResourceResult{Contents: []mcp.ResourceContents{{Text: string(b)}}}, nil
 }

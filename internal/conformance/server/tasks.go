@@ -12,12 +12,12 @@ import (
 // addTasks adds the tools that become tasks, and greet, which does not.
 func addTasks(s *mcp.Server) {
 	mcp.AddTool(s, mcp.Tool{Name: "greet", Description: "Greet somebody, at once."}, greet)
-	mcp.AddTool(s, mcp.Tool{Name: "slow_compute", Description: "Take some time.", Durable: true}, slowCompute)
-	mcp.AddTool(s, mcp.Tool{Name: "failing_job", Description: "Fail after a second.", TaskRequired: true}, failingJob)
-	mcp.AddTool(s, mcp.Tool{Name: "protocol_error_job", Description: "Break down.", Durable: true}, protocolErrorJob)
-	mcp.AddTool(s, mcp.Tool{Name: "confirm_delete", Description: "Ask before a file is deleted.", Durable: true}, confirmDelete)
-	mcp.AddTool(s, mcp.Tool{Name: "multi_input", Description: "Ask two questions at once.", Durable: true}, multiInput)
-	mcp.AddTool(s, mcp.Tool{Name: "test_tool_with_task", Description: "Ask for a name, then go on as a task.", TaskRequired: true}, askThenWork)
+	mcp.AddTool(s, mcp.Tool{Name: "slow_compute", Description: "Take some time.", Tasks: mcp.TaskOptional}, slowCompute)
+	mcp.AddTool(s, mcp.Tool{Name: "failing_job", Description: "Fail after a second.", Tasks: mcp.TaskRequired}, failingJob)
+	mcp.AddTool(s, mcp.Tool{Name: "protocol_error_job", Description: "Break down.", Tasks: mcp.TaskOptional}, protocolErrorJob)
+	mcp.AddTool(s, mcp.Tool{Name: "confirm_delete", Description: "Ask before a file is deleted.", Tasks: mcp.TaskOptional}, confirmDelete)
+	mcp.AddTool(s, mcp.Tool{Name: "multi_input", Description: "Ask two questions at once.", Tasks: mcp.TaskOptional}, multiInput)
+	mcp.AddTool(s, mcp.Tool{Name: "test_tool_with_task", Description: "Ask for a name, then go on as a task.", Tasks: mcp.TaskRequired}, askThenWork)
 }
 
 type person struct {
@@ -34,7 +34,7 @@ type computation struct {
 }
 
 func slowCompute(_ context.Context, c *mcp.Call, in computation) (string, error) {
-	return mcp.Durable(c, func(ctx context.Context, c *mcp.Call) (string, error) {
+	return mcp.AsTask(c, func(ctx context.Context, c *mcp.Call) (string, error) {
 		c.Progress(0, in.Seconds, "begun")
 		if err := sleep(ctx, time.Duration(in.Seconds*float64(time.Second))); err != nil {
 			return "", err
@@ -44,7 +44,7 @@ func slowCompute(_ context.Context, c *mcp.Call, in computation) (string, error)
 }
 
 func failingJob(_ context.Context, c *mcp.Call, _ nothing) (string, error) {
-	return mcp.Durable(c, func(ctx context.Context, _ *mcp.Call) (string, error) {
+	return mcp.AsTask(c, func(ctx context.Context, _ *mcp.Call) (string, error) {
 		if err := sleep(ctx, time.Second); err != nil {
 			return "", err
 		}
@@ -53,7 +53,7 @@ func failingJob(_ context.Context, c *mcp.Call, _ nothing) (string, error) {
 }
 
 func protocolErrorJob(_ context.Context, c *mcp.Call, _ nothing) (string, error) {
-	return mcp.Durable(c, func(context.Context, *mcp.Call) (string, error) {
+	return mcp.AsTask(c, func(context.Context, *mcp.Call) (string, error) {
 		return "", jsonrpc.Errorf(jsonrpc.CodeInternal, "this job intentionally breaks down")
 	})
 }
@@ -63,7 +63,7 @@ type file struct {
 }
 
 func confirmDelete(_ context.Context, c *mcp.Call, in file) (string, error) {
-	return mcp.Durable(c, func(_ context.Context, c *mcp.Call) (string, error) {
+	return mcp.AsTask(c, func(_ context.Context, c *mcp.Call) (string, error) {
 		sure, err := mcp.Ask[confirmForm](c, "confirm", "Delete "+in.Filename+"?")
 		if err != nil {
 			return "", err
@@ -76,10 +76,10 @@ func confirmDelete(_ context.Context, c *mcp.Call, in file) (string, error) {
 }
 
 func multiInput(_ context.Context, c *mcp.Call, _ nothing) (string, error) {
-	return mcp.Durable(c, func(_ context.Context, c *mcp.Call) (string, error) {
+	return mcp.AsTask(c, func(_ context.Context, c *mcp.Call) (string, error) {
 		user, err1 := mcp.Ask[nameForm](c, "user_name", "What is your name?")
 		sure, err2 := mcp.Ask[confirmForm](c, "confirm", "Shall we go on?")
-		if err := mcp.Need(err1, err2); err != nil {
+		if err := mcp.JoinAsks(err1, err2); err != nil {
 			return "", err
 		}
 		return fmt.Sprintf("%s said %t.", user.Name, sure.Confirm), nil
@@ -91,7 +91,7 @@ func askThenWork(_ context.Context, c *mcp.Call, _ nothing) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return mcp.Durable(c, func(context.Context, *mcp.Call) (string, error) {
+	return mcp.AsTask(c, func(context.Context, *mcp.Call) (string, error) {
 		return "Hello, " + user.Name + "!", nil
 	})
 }

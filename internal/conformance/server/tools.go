@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 what is deprecated must work, too
+
 package main
 
 import (
@@ -17,6 +19,7 @@ const step = 50 * time.Millisecond
 
 // addTools adds the tools that do not ask the client.
 func addTools(s *mcp.Server) {
+	addTypes(s)
 	// Lists are sorted by name. The suite calls the first tool without
 	// arguments, so this one must sort before confirm_delete.
 	mcp.AddTool(s, mcp.Tool{
@@ -33,13 +36,13 @@ func addTools(s *mcp.Server) {
 	fixed(s, "test_simple_text", "Answer with a text.", text("This is a simple text response for testing."))
 	fixed(s, "test_image_content", "Answer with an image.", blocks(mcp.Image(png, "image/png")))
 	fixed(s, "test_audio_content", "Answer with a sound.", blocks(mcp.Audio(wav, "audio/wav")))
-	fixed(s, "test_embedded_resource", "Answer with the contents of a resource.", blocks(mcp.Embed(mcp.Contents{
+	fixed(s, "test_embedded_resource", "Answer with the contents of a resource.", blocks(mcp.Embed(mcp.ResourceContents{
 		URI: "test://embedded-resource", MIMEType: "text/plain", Text: "This is an embedded resource content.",
 	})))
 	fixed(s, "test_multiple_content_types", "Answer with a text, an image and a resource.", blocks(
 		mcp.Text("Multiple content types test:"),
 		mcp.Image(png, "image/png"),
-		mcp.Embed(mcp.Contents{
+		mcp.Embed(mcp.ResourceContents{
 			URI: "test://mixed-content-resource", MIMEType: "application/json", Text: `{"test":"data","value":123}`,
 		}),
 	))
@@ -95,7 +98,7 @@ func logging(ctx context.Context, c *mcp.Call, _ nothing) (string, error) {
 }
 
 func reconnecting(ctx context.Context, c *mcp.Call, _ nothing) (string, error) {
-	c.Pause(2 * step)
+	c.CloseStream(2 * step)
 	if err := sleep(ctx, 2*step); err != nil {
 		return "", err
 	}

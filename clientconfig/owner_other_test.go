@@ -1,0 +1,7 @@
+//go:build !unix
+
+package clientconfig
+
+import "io/fs"
+
+func groupOf(fs.FileInfo) int { return 0 }

@@ -1,0 +1,351 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+const (
+	// maxQuestions is how often an upstream may ask during one call.
+	maxQuestions = 8
+	// maxAnswerTime is how long a caller has to answer.
+	maxAnswerTime = 10 * time.Minute
+	// keepResult is how long the result of a call is kept that the caller may ask for again.
+	keepResult = time.Minute
+)
+
+// A forwarded call runs at the upstream while the caller answers the questions that it asks. The
+// caller's handler runs once for each question, and may be another request each time.
+type forwarded struct {
+	g      *Gateway
+	id     string
+	cancel context.CancelCauseFunc
+
+	mu       sync.Mutex
+	changed  chan struct{} // closed when anything below has changed
+	call     *mcp.Call     // that waits for this one; nil between two requests
+	missed   *mcp.Progress // the last one between two requests
+	question *question     // without an answer
+	asked    int
+	finished bool
+	result   json.RawMessage
+	err      error
+}
+
+// A question is what an upstream asks the caller.
+type question struct {
+	key    string
+	ask    func(c *mcp.Call, key string) (any, error)
+	answer chan answer
+}
+
+type answer struct {
+	value any
+	err   error
+}
+
+// forward sends a request to an upstream, and passes its questions, progress and result to the caller.
+func (g *Gateway) forward(ctx context.Context, c *mcp.Call, r *request) (json.RawMessage, error) {
+	have := c.ClientCapabilities()
+	if have.Elicitation == nil && have.Sampling == nil && have.Roots == nil {
+		o := &mcp.CallOptions{}
+		if c.Meta("progressToken") != nil {
+			o.Progress = func(_ context.Context, p mcp.Progress) { c.Progress(p.Progress, p.Total, p.Message) }
+		}
+		return g.send(ctx, c.Principal().ID, r, o, func(client *mcp.Client, a *Admitted) {
+			refuseQuestions(o, client)
+			if a.Ask != nil {
+				o.Elicit = a.Ask
+			}
+		})
+	}
+	first := false
+	id, err := mcp.Once(c, "call", func() (string, error) {
+		first = true
+		return rand.Text(), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	f := g.pending[id]
+	if f == nil && first {
+		f = &forwarded{g: g, id: id, call: c, changed: make(chan struct{})}
+		g.pending[id] = f
+	}
+	g.mu.Unlock()
+	if f == nil {
+		return nil, mcp.Errorf("the call of %s is not known here any more: its outcome is unknown. Check its effect before you repeat it", r.upstream.Name)
+	}
+	if first && !f.start(ctx, c, r) {
+		g.forget(f)
+		return nil, errStopped
+	}
+	return f.wait(ctx, c)
+}
+
+// start sends the request in the background. It outlives the caller's request, which ends with each
+// question in revisions in which clients retry.
+func (f *forwarded) start(ctx context.Context, c *mcp.Call, r *request) bool {
+	inner := context.WithoutCancel(ctx)
+	o := &mcp.CallOptions{}
+	if c.Meta("progressToken") != nil {
+		o.Progress = func(_ context.Context, p mcp.Progress) { f.progress(p) }
+	}
+	principal, have := c.Principal().ID, c.ClientCapabilities()
+	own := r.upstream.Share != ShareAll
+	return f.g.spawn(func(stop context.Context) {
+		ctx, cancel := context.WithCancelCause(inner)
+		defer cancel(nil)
+		defer context.AfterFunc(stop, func() { cancel(errStopped) })()
+		f.mu.Lock()
+		f.cancel = cancel
+		f.mu.Unlock()
+		raw, err := f.g.send(ctx, principal, r, o, func(client *mcp.Client, a *Admitted) {
+			refuseQuestions(o, client)
+			if have.HasForm() || have.HasURL() || a.Ask != nil {
+				o.Elicit = f.elicit(have, a.Ask, r)
+			}
+			if have.Sampling != nil {
+				o.Sample = f.sample
+			}
+			if have.Roots != nil && own {
+				o.Roots = f.roots
+			}
+		})
+		f.mu.Lock()
+		f.finished, f.result, f.err = true, raw, err
+		asked := f.asked
+		f.changeLocked()
+		f.mu.Unlock()
+		if asked == 0 {
+			f.g.forget(f)
+		} else {
+			time.AfterFunc(keepResult, func() { f.g.forget(f) })
+		}
+	})
+}
+
+func (g *Gateway) forget(f *forwarded) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.pending, f.id)
+}
+
+// changeLocked wakes everybody who waits.
+func (f *forwarded) changeLocked() {
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// wait waits until the call ends, or a question needs the caller's answer: then the error says so, and
+// the handler returns it and is called again.
+func (f *forwarded) wait(ctx context.Context, c *mcp.Call) (json.RawMessage, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.call = c
+	if p := f.missed; p != nil {
+		f.missed = nil
+		c.Progress(p.Progress, p.Total, p.Message)
+	}
+	defer func() {
+		if f.call == c {
+			f.call = nil
+		}
+	}()
+	for {
+		if f.finished {
+			return f.result, f.err
+		}
+		if q := f.question; q != nil {
+			v, err := q.ask(c, q.key)
+			if err != nil && !errors.Is(err, mcp.ErrDeclined) && !errors.Is(err, mcp.ErrDismissed) && !errors.Is(err, mcp.ErrWithdrawn) {
+				if !c.Revision().Stateless() { // the request goes on while the client is asked
+					context.AfterFunc(ctx, func() { f.stop(context.Cause(ctx)) })
+				}
+				return nil, err
+			}
+			f.question = nil
+			q.answer <- answer{v, err}
+		}
+		changed := f.changed
+		f.mu.Unlock()
+		select {
+		case <-changed:
+			f.mu.Lock()
+		case <-ctx.Done():
+			f.stop(context.Cause(ctx))
+			f.mu.Lock()
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// stop cancels the call at the upstream.
+func (f *forwarded) stop(cause error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.cancel != nil {
+		f.cancel(cause)
+	}
+}
+
+func (f *forwarded) progress(p mcp.Progress) {
+	f.mu.Lock()
+	c := f.call
+	if c == nil {
+		f.missed = &p
+	}
+	f.mu.Unlock()
+	if c != nil {
+		c.Progress(p.Progress, p.Total, p.Message)
+	}
+}
+
+var errTooManyQuestions = fmt.Errorf("the server asked more than %d questions", maxQuestions)
+
+// put asks the caller a question, and waits for the answer.
+func (f *forwarded) put(ctx context.Context, ask func(c *mcp.Call, key string) (any, error)) (any, error) {
+	f.mu.Lock()
+	for f.question != nil { // one after the other
+		changed := f.changed
+		f.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		f.mu.Lock()
+	}
+	f.asked++
+	q := &question{key: fmt.Sprintf("q%d", f.asked), ask: ask, answer: make(chan answer, 1)}
+	f.question = q
+	f.changeLocked()
+	f.mu.Unlock()
+	late := time.NewTimer(maxAnswerTime)
+	defer late.Stop()
+	defer func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.question == q {
+			f.question = nil
+		}
+		f.changeLocked()
+	}()
+	select {
+	case a := <-q.answer:
+		return a.value, a.err
+	case <-late.C:
+		return nil, mcp.ErrDismissed
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (f *forwarded) elicit(have mcp.ClientCapabilities, people func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error), r *request) func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	return func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		if p.Mode == "url" && !have.HasURL() || p.Mode != "url" && !have.HasForm() {
+			if people != nil {
+				return people(ctx, p)
+			}
+			return &mcp.ElicitResult{Action: "cancel"}, nil
+		}
+		p = r.form(p)
+		v, err := f.put(ctx, func(c *mcp.Call, key string) (any, error) { return c.Elicit(key, p, nil) })
+		switch {
+		case errors.Is(err, mcp.ErrDeclined):
+			return &mcp.ElicitResult{Action: "decline"}, nil
+		case err != nil:
+			return &mcp.ElicitResult{Action: "cancel"}, nil
+		}
+		return v.(*mcp.ElicitResult), nil
+	}
+}
+
+func (f *forwarded) sample(ctx context.Context, p *mcp.SampleParams) (*mcp.SampleResult, error) {
+	//lint:ignore SA1019 upstreams of older revisions ask for it
+	v, err := f.put(ctx, func(c *mcp.Call, key string) (any, error) { return c.Sample(key, p) })
+	if err != nil {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "the client did not sample: %v", err)
+	}
+	return v.(*mcp.SampleResult), nil
+}
+
+func (f *forwarded) roots(ctx context.Context) ([]mcp.Root, error) {
+	//lint:ignore SA1019 upstreams of older revisions ask for it
+	v, err := f.put(ctx, func(c *mcp.Call, key string) (any, error) { return c.Roots(key) })
+	if err != nil {
+		return nil, nil
+	}
+	return v.([]mcp.Root), nil
+}
+
+// unasked returns the options of a request that no caller has made, so that nobody can be asked.
+func unasked(client *mcp.Client) *mcp.CallOptions {
+	if client.Revision().Stateless() {
+		return &mcp.CallOptions{Own: true}
+	}
+	return nil // a question is that of another call
+}
+
+// limitQuestions cancels a call whose upstream asks too much.
+func limitQuestions(o *mcp.CallOptions, cancel context.CancelCauseFunc) {
+	var asked atomic.Int32
+	count := func() error {
+		if asked.Add(1) > maxQuestions {
+			cancel(&lostError{errTooManyQuestions})
+			return errTooManyQuestions
+		}
+		return nil
+	}
+	if ask := o.Elicit; ask != nil {
+		o.Elicit = func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			if err := count(); err != nil {
+				return nil, err
+			}
+			return ask(ctx, p)
+		}
+	}
+	if ask := o.Sample; ask != nil {
+		o.Sample = func(ctx context.Context, p *mcp.SampleParams) (*mcp.SampleResult, error) {
+			if err := count(); err != nil {
+				return nil, err
+			}
+			return ask(ctx, p)
+		}
+	}
+	if ask := o.Roots; ask != nil {
+		o.Roots = func(ctx context.Context) ([]mcp.Root, error) {
+			if err := count(); err != nil {
+				return nil, err
+			}
+			return ask(ctx)
+		}
+	}
+}
+
+// refuseQuestions answers an upstream's questions for a caller who cannot. Where each request says what its client
+// can do, this one says nothing that is not set afterwards. Elsewhere every call needs answers of its own, so that the question of one is
+// not taken for that of another.
+func refuseQuestions(o *mcp.CallOptions, client *mcp.Client) {
+	if client.Revision().Stateless() {
+		o.Own = true
+		return
+	}
+	o.Elicit = func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: "cancel"}, nil
+	}
+	o.Sample = func(context.Context, *mcp.SampleParams) (*mcp.SampleResult, error) {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "the client cannot sample")
+	}
+	o.Roots = func(context.Context) ([]mcp.Root, error) { return nil, nil }
+}

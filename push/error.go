@@ -1,0 +1,17 @@
+package push
+
+import "errors"
+
+var (
+	// ErrLink means that a link is not one of this server, or not for what it is used for.
+	ErrLink = errors.New("push: the link is not valid")
+	// ErrExpired means that the time of a link is over.
+	ErrExpired = errors.New("push: the link has expired")
+	// ErrChanged means that a question is not the one any more that a link was made for.
+	ErrChanged = errors.New("push: the question has changed")
+
+	// errGone means that the receiver wants no more requests.
+	errGone = errors.New("the receiver is gone")
+	// errMoot means that there is nothing to send any more.
+	errMoot = errors.New("nothing to send")
+)
