@@ -101,19 +101,25 @@ func (i *Inspector) uncommitted(ctx context.Context, w board.Work, g ground, now
 		}
 		paths := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(path string) bool { return strings.HasSuffix(path, "/") })
 		paths = paths[:min(len(paths), maxFormer)]
-		there := make([]string, len(paths))
+		there, held := make([]string, len(paths)), make([]string, len(paths))
 		if now != "" {
 			var pairs [][2]string
-			for _, path := range paths {
-				pairs = append(pairs, [2]string{now, path})
+			for _, commit := range []string{now, "HEAD"} {
+				for _, path := range paths {
+					pairs = append(pairs, [2]string{commit, path})
+				}
 			}
-			if there, err = tree.Objects(ctx, pairs); err != nil {
+			objects, err := tree.Objects(ctx, pairs)
+			if err != nil {
 				return nil, err
 			}
+			there, held = objects[:len(paths)], objects[len(paths):]
 		}
 		f := board.Forgone{Dir: tree.Root, Here: here}
 		for n, path := range paths {
-			if now == "" || files[path].Blob != there[n] || there[n] == "" && files[path].Kind != "gone" {
+			file := files[path]
+			// One with the content that is checked out has another mode, or another content in the index.
+			if now == "" || file.Blob != there[n] || there[n] == "" && file.Kind != "gone" || file.Blob != "" && file.Blob == held[n] {
 				f.Files = append(f.Files, path)
 			}
 		}
