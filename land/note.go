@@ -79,8 +79,8 @@ func (l *Lander) rework(q board.Queued, files []string) {
 	l.note.Reworks = append(l.note.Reworks, board.Rework{Task: q.Task.ID, Attempt: q.Task.Attempt, Files: slices.Clone(files[:min(len(files), toldFiles)])})
 }
 
-// reworks forgets the reworks that are over: their tasks are back in the queue, or nobody works on
-// them, nor reviews that. Those that are back in the queue go to its front, or what waited for them would land first, and they would
+// reworks forgets the reworks that are over: their tasks are back in the queue, or nobody can work on them, nor reviews that. One that waits
+// for other tasks is among these, since such a task may be the one that would wait for it here. Those that are back in the queue go to its front, or what waited for them would land first, and they would
 // conflict again.
 func (l *Lander) reworks(ctx context.Context, queue []board.Queued) error {
 	l.mu.Lock()
@@ -97,8 +97,11 @@ func (l *Lander) reworks(ctx context.Context, queue []board.Queued) error {
 			err = failed
 			return false
 		}
-		t := d.Task
-		return t.Status != board.InProgress && t.Status != board.InReview && (t.Status != board.Pending || t.Hold)
+		switch d.Task.State() {
+		case board.StateReady, board.StateReserved, board.StateCoolingDown, board.StateInProgress, board.StateReview:
+			return false
+		}
+		return true
 	})
 	l.mu.Lock()
 	l.note.Reworks = list

@@ -61,6 +61,24 @@ func TestLand_reworkReviewed(t *testing.T) {
 	y.tells("landed web-2", "conflict web-3")
 }
 
+// Work does not wait for a task that was sent back and waits for others: among these may be the work itself.
+func TestLand_reworkBlocked(t *testing.T) {
+	y := newYard(t, "", map[string]string{"a": "1\n"})
+	y.task("one", "main", map[string]string{"a": "2\n"})
+	two := y.task("two", "main", map[string]string{"a": "3\n"})
+	three := y.task("three", "main", map[string]string{"a": "4\n"})
+	y.land()
+	y.tells("landed web-1", "conflict web-2", "waits web-3")
+	if _, err := y.board.Update(t.Context(), y.actor, two, board.Edit{DependsOn: &[]board.ID{three}}); err != nil {
+		t.Fatal(err)
+	}
+	y.land()
+	y.tells("conflict web-3")
+	y.report("next", map[string]string{"a": "24\n"})
+	y.land()
+	y.tells("landed web-3")
+}
+
 // TestLand_conflictWith: the other side of a conflict is the task that has changed the same lines, not the one that has
 // changed the file last.
 func TestLand_conflictWith(t *testing.T) {
