@@ -15,7 +15,7 @@ import (
 
 // verifyFile says what is wrong with the path of a piece of evidence, empty if nothing is: there
 // must be a file in the worktree, or a directory with one. If git ignores it, another task may have
-// left it there, and the detail of the evidence says so.
+// left it there, and the detail of the evidence says so, as it does if the file has not changed.
 func (i *Inspector) verifyFile(ctx context.Context, repo *git.Repo, w board.Work, e *board.Evidence) (fault string) {
 	dir := i.dir(w)
 	bases := []string{dir}
@@ -25,9 +25,33 @@ func (i *Inspector) verifyFile(ctx context.Context, repo *git.Repo, w board.Work
 	}
 	rel, fault := findFile(dir, bases, e.Ref)
 	if fault == "" && repo != nil && !repo.Bare {
-		e.Detail = strings.TrimPrefix(e.Detail+i.ignored(ctx, repo, w, rel), "; ")
+		e.Detail = strings.TrimPrefix(e.Detail+i.ignored(ctx, repo, w, rel)+i.asBefore(ctx, repo, w, rel), "; ")
 	}
 	return fault
+}
+
+// asBefore says that a file, or what is in a directory, is as in the commit that was checked out when the task was first handed out, empty
+// if it is not, or if that is not known.
+func (i *Inspector) asBefore(ctx context.Context, repo *git.Repo, w board.Work, rel string) (remark string) {
+	begun, _ := i.begun(repo, w.First)
+	if begun == "" || begun == unborn {
+		return ""
+	}
+	path := filepath.ToSlash(rel)
+	objects, err := repo.Objects(ctx, [][2]string{{begun, path}, {"HEAD", path}})
+	if err != nil || objects[0] == "" || objects[0] != objects[1] {
+		return ""
+	}
+	loose, err := repo.Loose(ctx)
+	if err != nil {
+		return ""
+	}
+	for file := range loose {
+		if file == path || strings.HasPrefix(file, path+"/") {
+			return ""
+		}
+	}
+	return "; it is as it was when the task was first handed out"
 }
 
 // ignored says that git ignores a file of a worktree, empty if it does not.

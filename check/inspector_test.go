@@ -201,9 +201,9 @@ func TestInspector_linkOut(t *testing.T) {
 	}
 }
 
-// TestInspector_ignoredFile: a file that git ignores is evidence, and a reviewer is told that it is in
-// no commit, and may be older than the task.
-func TestInspector_ignoredFile(t *testing.T) {
+// TestInspector_oldFile: a file that git ignores is evidence, and a reviewer is told that it is in
+// no commit, and may be older than the task; and so is one that has not changed.
+func TestInspector_oldFile(t *testing.T) {
 	repo := newRepo(t)
 	i := &check.Inspector{Dir: repo.Root, Common: repo.Common, Notes: t.TempDir()}
 	sh := func(script string) {
@@ -222,11 +222,12 @@ func TestInspector_ignoredFile(t *testing.T) {
 	if err := i.Begin(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
-	sh("touch out/new")
+	sh("touch out/new; echo more >> one")
+	const same = "it is as it was when the task was first handed out"
 	const ignored = "git ignores it; it is in no commit"
 	const older = ignored + "; it was last written before the task was first handed out"
 	for path, want := range map[string]string{
-		"one": "", "loose": "", "forced.log": "", "mixed": "", "mixed/kept": "",
+		"one": "", "loose": "", "forced.log": same, "mixed": same, "mixed/kept": same,
 		"out": ignored, "out/deep": ignored, "out/new": ignored,
 		"out/left": older, "mixed/a.log": older, "old.log": older, "link/left": older, "aimed": older,
 	} {

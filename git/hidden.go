@@ -18,7 +18,7 @@ const maxHidden = 5
 
 // Hidden says what makes a snapshot differ from the files of the worktree without a trace
 // in the repository's content: files that only .git/info/exclude or an excludes file of this
-// clone or of the user leave out, line endings that are converted, filters that this clone
+// clone or of the user leave out, line endings, encodings and $Id$ that are converted, filters that this clone
 // configures, files that a sparse checkout keeps away, directories without a file, submodules that are not checked out, have
 // changes, were not pushed or are repositories of their own, and repositories that .gitmodules does not name, whether somebody has added them or not.
 // What .gitignore leaves out is the project's own decision, unless the file leaves out itself, and
@@ -109,6 +109,18 @@ func (r *Repo) hidden(ctx context.Context, depth int) ([]string, error) {
 		}
 		if len(paths) > 0 {
 			hidden = append(hidden, "core.symlinks makes git store plain files as symbolic links, such as "+quotedList(paths))
+		}
+	}
+	for attribute, files := range map[string][]string{
+		"ident":                 {":(top,attr:ident)"},
+		"working-tree-encoding": {":(top)", ":(top,exclude,attr:!working-tree-encoding)"}, // it has a value
+	} {
+		out, err := r.git(ctx, slices.Concat([]string{"ls-files", "--cached", "--others", "--exclude-standard", "-z", "--"}, files)...)
+		if err != nil {
+			return nil, err
+		}
+		if paths := split(out); len(paths) > 0 {
+			hidden = append(hidden, "attribute "+attribute+" makes git store other text than is in "+quotedList(paths))
 		}
 	}
 	absent, err := r.absent(ctx)

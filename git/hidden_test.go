@@ -45,6 +45,8 @@ func TestHidden(t *testing.T) {
 	check("text=auto", `git converts the line endings of "a.txt"`)
 	sh(t, dir, "printf 'x\n' > a.txt; printf 'x\n' > b.bat; git add .")
 	check("eol=crlf", `git converts the line endings of "b.bat"`)
+	sh(t, dir, "printf 'one ident\\nb.bat working-tree-encoding=UTF-7\\n' > .gitattributes; rm a.txt; git add .")
+	check("other text", `attribute ident makes git store other text than is in "one"`, `attribute working-tree-encoding makes git store other text than is in "b.bat"`)
 	sh(t, dir, "printf '# text\n*.txt linguist-generated\n' > .gitattributes; printf 'x\r\n' > b.bat; git add --renormalize .")
 	check("attributes of others")
 }

@@ -68,6 +68,9 @@ func (s *session) next(ctx context.Context, args map[string]any) error {
 			return err
 		}
 		s.claim = kept
+		if s.claim.Worker == "" && !s.unkept {
+			s.recall(ctx)
+		}
 	}
 	if s.claim.Worker != "" {
 		args["worker"] = s.claim.Worker

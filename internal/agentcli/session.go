@@ -286,6 +286,17 @@ func (s *session) branch(named string) (string, error) {
 	return head.Branch, err
 }
 
+// recall finds the worker whose claim was taken in this directory by a command that was killed before it could keep that: by the owner,
+// which is kept before a task is asked for. If it cannot be, remember says so.
+func (s *session) recall(ctx context.Context) {
+	claims, err := s.Board.Claims(ctx, board.ClaimFilter{Principal: s.Caller.Principal, Owner: s.claim.Owner, Limit: 1})
+	if err == nil && len(claims) == 1 {
+		s.claim.Worker = claims[0].Worker.Name
+		return
+	}
+	_ = s.claim.write()
+}
+
 // remember keeps the claim of a hand-out. If it cannot be written, the answer says what to
 // do instead.
 func (s *session) remember(r *reply) {
