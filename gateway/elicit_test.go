@@ -85,3 +85,26 @@ func TestElicit_endlessForm(t *testing.T) {
 		})
 	}
 }
+
+// A form is shown to a person alone: where nobody sits at the caller's client, the guard's people are asked.
+func TestElicit_nobodyThere(t *testing.T) {
+	up := quietServer()
+	mcp.AddTool(up, mcp.Tool{Name: "pay", Description: "Pay."}, func(_ context.Context, c *mcp.Call, _ struct{}) (string, error) {
+		res, err := c.Elicit("sure", &mcp.ElicitParams{Message: "Pay?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}, nil)
+		if err != nil {
+			return "", err
+		}
+		return res.Action, nil
+	})
+	client := &mcp.ClientOptions{Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		t.Error("the model was asked")
+		return &mcp.ElicitResult{Action: "accept", Content: json.RawMessage(`{}`)}, nil
+	}}
+	l := newLab(t, map[string]*mcp.Server{"up": up}, mcp.R20251125, &Options{TrustFirst: true, Guard: &testGuard{quiet: true}})
+	eachRevision(t, l.server, client, func(t *testing.T, c *mcp.Client) {
+		res, err := c.Call(t.Context(), "up__pay", nil, nil)
+		if err != nil || len(res.Content) == 0 || res.Content[0].Text != "cancel" {
+			t.Errorf("Call = %+v, %v", res, err)
+		}
+	})
+}

@@ -13,6 +13,9 @@ type Guard interface {
 	// Admit decides whether a call may be sent now. It is the last step before that. An error
 	// refuses the call, and is shown to the model if it is an *mcp.ToolError.
 	Admit(ctx context.Context, c GuardedCall) (*Admitted, error)
+	// Person reports whether a person sits at the caller's client. Else what an upstream asks the user is not shown there, since the
+	// answer would be the model's.
+	Person(ctx context.Context) bool
 }
 
 // A GuardedCall is a call that is about to be sent.
@@ -40,7 +43,7 @@ type Admitted struct {
 	// Follow runs while the call does, until ctx ends, and keeps it admitted if it takes longer than its limit, because
 	// it makes progress or asks. Its error says that the claim has ended: then the call is cancelled. It may be nil.
 	Follow func(ctx context.Context) error
-	// Ask asks people what the upstream asks, if the caller's client has no forms. It may be nil.
+	// Ask asks people what the upstream asks, if the caller's client has no forms, or nobody sits there. It may be nil.
 	Ask func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error)
 	// Done is called with how the call ended, and may replace the result, such as by a part
 	// of it. It may be nil.

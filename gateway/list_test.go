@@ -168,6 +168,8 @@ type testGuard struct {
 	call GuardedCall
 	end  CallEnd
 	err  error
+
+	quiet bool
 }
 
 func (g *testGuard) Admit(_ ctx, c GuardedCall) (*Admitted, error) {
@@ -177,6 +179,8 @@ func (g *testGuard) Admit(_ ctx, c GuardedCall) (*Admitted, error) {
 		return nil, nil
 	}}, g.err
 }
+
+func (g *testGuard) Person(ctx) bool { return !g.quiet }
 
 // Resources keep their URIs; one that two upstreams list is refused. Prompts and completion reach their
 // upstream.

@@ -55,7 +55,7 @@ type answer struct {
 
 // forward sends a request to an upstream, and passes its questions, progress and result to the caller.
 func (g *Gateway) forward(ctx context.Context, c *mcp.Call, r *request) (json.RawMessage, error) {
-	have := c.ClientCapabilities()
+	have := g.capabilities(ctx, c)
 	if have.Elicitation == nil && have.Sampling == nil && have.Roots == nil {
 		o := &mcp.CallOptions{}
 		if c.Meta("progressToken") != nil {
@@ -93,6 +93,15 @@ func (g *Gateway) forward(ctx context.Context, c *mcp.Call, r *request) (json.Ra
 	return f.wait(ctx, c)
 }
 
+// capabilities returns what the caller's client can do for an upstream. It shows forms only to a person.
+func (g *Gateway) capabilities(ctx context.Context, c *mcp.Call) mcp.ClientCapabilities {
+	have := c.ClientCapabilities()
+	if g.o.Guard != nil && !g.o.Guard.Person(ctx) {
+		have.Elicitation = nil
+	}
+	return have
+}
+
 // start sends the request in the background. It outlives the caller's request, which ends with each
 // question in revisions in which clients retry.
 func (f *forwarded) start(ctx context.Context, c *mcp.Call, r *request) bool {
@@ -101,7 +110,7 @@ func (f *forwarded) start(ctx context.Context, c *mcp.Call, r *request) bool {
 	if c.Meta("progressToken") != nil {
 		o.Progress = func(_ context.Context, p mcp.Progress) { f.progress(p) }
 	}
-	principal, have := c.Principal().ID, c.ClientCapabilities()
+	principal, have := c.Principal().ID, f.g.capabilities(ctx, c)
 	own := r.upstream.Share != ShareAll
 	return f.g.spawn(func(stop context.Context) {
 		ctx, cancel := context.WithCancelCause(inner)

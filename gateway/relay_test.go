@@ -23,6 +23,8 @@ func (c *claimer) Admit(_ context.Context, call GuardedCall) (*Admitted, error) 
 	return &Admitted{Claim: c.claim}, nil
 }
 
+func (c *claimer) Person(context.Context) bool { return true }
+
 // A gateway behind another one: its tools keep their names, classes and results, and get the claim that the first one knows.
 func TestRelay(t *testing.T) {
 	far := &claimer{calls: make(chan GuardedCall, 10)}

@@ -75,7 +75,7 @@ type workGateway struct {
 // bind returns the gateway of an agent with the claim of a hand-out, nil if no other server is configured. Its programs
 // run until end is called; dir is the agent's worktree. A reviewer only reads.
 func (w *workGateway) bind(ctx context.Context, log *slog.Logger, dir string, caller *access.Caller, h *board.Handout) (g *gateway.Gateway, run func() (end func())) {
-	guard := &gatewaycli.Guard{Board: func() (gatewaycli.Board, *board.Journal) { return w.board, w.journal }, Caller: func() *access.Caller { return caller }}
+	guard := &gatewaycli.Guard{Board: func() (gatewaycli.Board, *board.Journal) { return w.board, w.journal }, Caller: func() *access.Caller { return caller }, Quiet: true}
 	if guard.ReadOnly = h.Claim.IsReview(); !guard.ReadOnly {
 		guard.Bound = h.Claim.Handle
 	}

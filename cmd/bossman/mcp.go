@@ -69,7 +69,7 @@ func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
 	defer work.close()
 	local := access.Local(role) // until it is known whose board it is
 	var t *tools.Tools
-	gw := a.openGateway(ctx, log, f.list, "", &gatewaycli.Guard{Board: work.admits, Caller: work.caller})
+	gw := a.openGateway(ctx, log, f.list, "", &gatewaycli.Guard{Board: work.admits, Caller: work.caller, Quiet: work.quiet()})
 	work.calls = gw != nil
 	server := mcp.NewServer(
 		mcp.Implementation{Name: "bossman", Title: "Bossman", Version: buildVersion().Version},
@@ -157,6 +157,9 @@ func (w *stdioWork) admits() (gatewaycli.Board, *board.Journal) {
 	return nil, nil
 }
 
+// quiet reports whether no person sits at the client.
+func (w *stdioWork) quiet() bool { return w.flags.quiet || w.NoPersonAbove() }
+
 func (w *stdioWork) caller() *access.Caller {
 	select {
 	case <-w.opened:
@@ -188,7 +191,7 @@ func (w *stdioWork) open(ctx context.Context) (access.Board, *tools.Options, err
 		o.store.Attend(agent.Owner) // if this process is killed, its claims end at once
 	}
 	options := &tools.Options{
-		Pipe: agent, Quiet: w.flags.quiet || w.NoPersonAbove(), Logger: w.log, Session: w.Getenv("CLAUDE_CODE_SESSION_ID"),
+		Pipe: agent, Quiet: w.quiet(), Logger: w.log, Session: w.Getenv("CLAUDE_CODE_SESSION_ID"),
 		Asked: w.notify.Asked, Inspector: w.look, Where: w.look.Here,
 	}
 	if o.firstWrite != nil && !o.server {

@@ -41,6 +41,8 @@ type Guard struct {
 	Bound board.Handle
 	// ReadOnly refuses calls of tools that are not classed read.
 	ReadOnly bool
+	// Quiet: no person sits at the client of Caller.
+	Quiet bool
 
 	watch watch
 }
@@ -168,6 +170,16 @@ func (g *Guard) caller(ctx context.Context) (*access.Caller, bool) {
 		}
 	}
 	return access.CallerFrom(ctx)
+}
+
+// Person implements gateway.Guard. On a person's own machine a person sits at the client, unless an agent has started that. Over HTTP the
+// credential says so.
+func (g *Guard) Person(ctx context.Context) bool {
+	if g.Caller != nil {
+		return !g.Quiet
+	}
+	caller, ok := access.CallerFrom(ctx)
+	return ok && caller.Person
 }
 
 // claim returns what a call is made under: the claim that it names, or the only one of the caller's.

@@ -206,3 +206,29 @@ func TestForm_text(t *testing.T) {
 		}
 	}
 }
+
+// An upstream's form is shown to people: those at their own machine, unless an agent has started the client, and those whose key it is.
+func TestGuard_person(t *testing.T) {
+	person, agent := access.Local(auth.Lead, "web"), access.Local(auth.Lead, "web")
+	person.Person = true
+	local := func() *access.Caller { return agent }
+	for _, tt := range []struct {
+		what   string
+		guard  *Guard
+		caller *access.Caller
+		want   bool
+	}{
+		{"at a pipe", &Guard{Caller: local}, nil, true},
+		{"at a pipe of an agent", &Guard{Caller: local, Quiet: true}, nil, false},
+		{"with a person's key", &Guard{}, person, true},
+		{"with an agent's key", &Guard{}, agent, false},
+	} {
+		ctx := t.Context()
+		if tt.caller != nil {
+			ctx = access.WithCaller(ctx, tt.caller)
+		}
+		if got := tt.guard.Person(ctx); got != tt.want {
+			t.Errorf("%s: %v", tt.what, got)
+		}
+	}
+}
