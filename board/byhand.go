@@ -216,10 +216,7 @@ func (c *change) redo(t Task, note string) (draft, error) {
 	if err != nil {
 		return draft{}, err
 	}
-	if note != "" {
-		prior = note + "\n" + prior
-	}
-	return draft{NewTask: n, prior: prior}, nil
+	return draft{NewTask: n, prior: prior, why: note}, nil
 }
 
 // redoTitle is the title of a task that does t again.

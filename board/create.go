@@ -144,6 +144,7 @@ type draft struct {
 	partAfter []int
 	partOn    []ID
 	prior     string
+	why       string
 	by        string // the worker that proposed it
 	author    string // who wrote it, if that is not the actor
 	redoes    ID
@@ -247,7 +248,7 @@ func (c *change) create(slug string, drafts []draft) ([]Task, error) {
 		}
 		created := Event{
 			Task: made[i].ID, Seq: 1, Actor: c.actor.String(), Kind: EventCreated, To: Pending,
-			Detail: Detail{Text: d.Title, Prior: d.prior, Worker: d.by, By: c.actor.Kind()},
+			Detail: Detail{Text: d.Title, Prior: d.prior, Why: d.why, Worker: d.by, By: c.actor.Kind()},
 		}
 		if d.author != "" {
 			created.Actor, created.Detail.By = d.author, ""

@@ -206,7 +206,7 @@ func (c *change) eraseEvent(event Event, e Erasure) error {
 	if d.Text != "" && event.Kind != EventImported { // whose text says which task it was
 		d.Text = Erased
 	}
-	d.Where, d.Was, d.Prior, d.Run, d.Comments, d.Returned = Where{}, nil, "", "", nil, nil
+	d.Where, d.Was, d.Prior, d.Why, d.Run, d.Comments, d.Returned = Where{}, nil, "", "", "", nil, nil
 	d.Erased = &e
 	return c.tx.EraseEvent(event)
 }

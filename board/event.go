@@ -78,9 +78,11 @@ type Detail struct {
 	// By tells whether a person or an agent created, edited, answered, accepted, rejected,
 	// retried, closed or cancelled.
 	By ActorKind
-	// Prior is what a new task builds on, for its hand-outs: the task that it redoes, or
-	// whose holder proposed it. Worker is then that holder.
+	// Prior is what a new task builds on, for its hand-outs: the task that it redoes, in the words of those who worked on that
+	// and ended it, or whose holder proposed it. Worker is then that holder.
 	Prior string
+	// Why is what whoever created a task that redoes another one says about that.
+	Why string `json:",omitzero"`
 	// Comments are those that came with a rejection.
 	Comments []Comment `json:",omitzero"`
 	// Commit is the commit with which a task's work was landed.
@@ -90,7 +92,7 @@ type Detail struct {
 	// At is the original time of an imported event.
 	At time.Time
 	// Erased is set if the content was erased: Text is then Erased, and Where, Was, Prior,
-	// Run, Comments and Returned are gone.
+	// Why, Run, Comments and Returned are gone.
 	Erased *Erasure
 }
 

@@ -161,6 +161,7 @@ type eventLine struct {
 	Lease    int       `json:"lease_seconds,omitzero"`
 	Run      string    `json:"run,omitzero"`
 	Prior    string    `json:"prior,omitzero"`
+	Why      string    `json:"why,omitzero"`
 	By       ActorKind `json:"by,omitzero"`
 	Was      *specLine `json:"was,omitzero"`
 	Commit   string    `json:"commit,omitzero"`
@@ -354,7 +355,7 @@ func newEventLine(e Event) eventLine {
 		V: 1, Type: "event", Task: e.Task.String(), Seq: e.Seq, At: utc(e.When()), Actor: e.Actor, Kind: e.Kind, From: e.From, To: e.To,
 		Attempt: e.Detail.Attempt, Nonce: e.Detail.Nonce, Worker: e.Detail.Worker, Text: e.Detail.Text, Cause: e.Detail.Cause,
 		Percent: e.Detail.Percent, Where: placeLine(e.Detail.Where), Fields: e.Detail.Fields, Late: e.Detail.Late,
-		SpecNow: e.Detail.SpecNow, Lease: e.Detail.LeaseSecs, Run: e.Detail.Run, Prior: e.Detail.Prior, By: e.Detail.By, Was: (*specLine)(e.Detail.Was), Erased: (*erasureLine)(e.Detail.Erased),
+		SpecNow: e.Detail.SpecNow, Lease: e.Detail.LeaseSecs, Run: e.Detail.Run, Prior: e.Detail.Prior, Why: e.Detail.Why, By: e.Detail.By, Was: (*specLine)(e.Detail.Was), Erased: (*erasureLine)(e.Detail.Erased),
 		Commit: e.Detail.Commit, Comments: e.Detail.Comments,
 	}
 	if r := e.Detail.Returned; r != nil {
@@ -375,7 +376,7 @@ func (w eventLine) event(id ID, seq int64, questions map[QuestionID]QuestionID) 
 		Task: id, Seq: seq, Actor: w.Actor, Kind: w.Kind, From: w.From, To: w.To,
 		Detail: Detail{
 			Attempt: w.Attempt, Nonce: w.Nonce, Worker: w.Worker, Text: w.Text, Cause: w.Cause, Percent: w.Percent,
-			Where: Where(w.Where), Fields: w.Fields, Late: w.Late, SpecNow: w.SpecNow, LeaseSecs: w.Lease, Run: w.Run, Prior: w.Prior, By: w.By, At: w.At,
+			Where: Where(w.Where), Fields: w.Fields, Late: w.Late, SpecNow: w.SpecNow, LeaseSecs: w.Lease, Run: w.Run, Prior: w.Prior, Why: w.Why, By: w.By, At: w.At,
 			Was: (*Spec)(w.Was), Erased: (*Erasure)(w.Erased), Commit: w.Commit, Comments: w.Comments,
 		},
 	}

@@ -46,7 +46,7 @@ func TestUndo(t *testing.T) {
 			y.events = nil
 			undo, redo := y.undo(one)
 			d := y.status(redo, board.Pending)
-			if d.Task.Title != "Redo web-1: one" || !strings.Contains(d.Events[0].Detail.Prior, "Why: it was wrong") || len(d.Blockers) != 1 {
+			if d.Task.Title != "Redo web-1: one" || !strings.Contains(d.Events[0].Detail.Why, "Why: it was wrong") || len(d.Blockers) != 1 {
 				t.Errorf("the new task is %+v", d)
 			}
 			_, err := Undo(t.Context(), &y.o, y.board, person, one, "", true)

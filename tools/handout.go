@@ -53,6 +53,7 @@ func handoutText(h *board.Handout, judging []string, left left) string {
 	sections := append(specSections(h.Dossier, 2*maxHandout),
 		section{title: "AREAS", body: inlineList(t.Areas, 300)},
 		section{title: "BUILDS ON", body: buildsOnText(h.Dossier)},
+		whySection(h.Events),
 		priorSection(h.Events),
 		section{title: "PARTS", body: partsText(h.Dossier)},
 		section{title: "WORKTREE", body: treeText(h, left)},
@@ -127,11 +128,25 @@ func reported(r board.Result) string {
 	return "reported by its worker"
 }
 
+// whySection says why a task is done again.
+func whySection(events []board.Event) section {
+	for _, e := range events {
+		if e.Detail.Why != "" {
+			return section{"WHY AGAIN", eventAuthor(e), cutLines(block(e.Detail.Why), 1000)}
+		}
+	}
+	return section{}
+}
+
 // priorSection hands over from the task that this one redoes, or came from.
 func priorSection(events []board.Event) section {
 	for _, e := range events {
 		if e.Detail.Prior != "" {
-			return section{"PRIOR WORK", eventAuthor(e), cutLines(block(e.Detail.Prior), 1000)}
+			by := eventAuthor(e)
+			if e.Detail.Worker == "" {
+				by = "those who worked on the earlier task or ended it"
+			}
+			return section{"PRIOR WORK", by, cutLines(block(e.Detail.Prior), 1000)}
 		}
 	}
 	return section{}

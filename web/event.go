@@ -48,7 +48,12 @@ func (q *request) newEvent(e board.Event, now time.Time) eventView {
 	if e.Kind == board.EventClosed {
 		add("by hand, without check, review or landing")
 	}
-	if e.Detail.Prior != "" {
+	if e.Detail.Why != "" {
+		add("%s", line(e.Detail.Why, 300))
+	}
+	if e.Detail.Prior != "" && e.Detail.Worker == "" {
+		add("earlier: %q", line(e.Detail.Prior, 300))
+	} else if e.Detail.Prior != "" {
 		add("%s", line(e.Detail.Prior, 300))
 	}
 	if e.Detail.Question != 0 {

@@ -37,7 +37,8 @@ type taskPage struct {
 	Strips   []taskStrip
 	// Description and Acceptance are Markdown; empty if there is none.
 	Description, Acceptance template.HTML
-	Prior                   string // what it builds on
+	Why, Prior              string // why it is done again, and what it builds on
+	Redoes                  bool   // an earlier task, whose people's and agents' words Prior has
 	ReasonsWord             string
 	Reasons                 []string
 	Log                     *logView
@@ -185,7 +186,9 @@ func (q *request) addSpec(r *reviewed, p *taskPage, reasons []board.Reason) {
 		p.Heading = append(p.Heading, fmt.Sprintf("%d of %d attempts failed", t.Failures, t.MaxFailures))
 	}
 	if len(r.Events) > 0 && r.Events[0].Kind == board.EventCreated {
-		p.Prior = cut(visible.Text(r.Events[0].Detail.Prior), 2000)
+		made := r.Events[0]
+		p.Why, p.Prior = cut(visible.Text(made.Detail.Why), 2000), cut(visible.Text(made.Detail.Prior), 2000)
+		p.Redoes = made.Detail.Worker == ""
 	}
 	p.ReasonsWord = "Why it is not handed out"
 	if t.Status == board.Landing {

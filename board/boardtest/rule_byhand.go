@@ -90,8 +90,10 @@ var ruleByHand = group{"what people do by hand", []test{
 		f.equal("task", words(d.Task.Title, d.Doc.Description, d.Doc.Acceptance, d.Task.Priority, d.Task.Areas, d.Task.Wants, d.Task.MaxFailures, d.Task.Parent, d.Task.Status),
 			words("Redo", id.String()+":", "a", "long", "when", "high", "[web]", "[commit]", 2, parent, "pending"))
 		f.equal("blockers", words(len(d.Blockers), d.Blockers[0].ID), words(1, first))
-		prior := f.event(got.ID, board.EventCreated).Detail.Prior
-		for _, want := range []string{"the other half", id.String() + " is done", "did half", "commit abc123", "branch x/a"} {
+		made := f.event(got.ID, board.EventCreated).Detail
+		prior := made.Prior
+		f.equal("why", made.Why, "the other half")
+		for _, want := range []string{id.String() + " is done", "did half", "commit abc123", "branch x/a"} {
 			f.equal("the hand-over has "+want, strings.Contains(prior, want), true)
 		}
 		now := f.get(id)

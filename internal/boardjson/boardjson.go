@@ -200,6 +200,7 @@ type Event struct {
 	Question string    `json:"question,omitzero"`
 	Fields   []string  `json:"fields"`
 	Prior    string    `json:"prior,omitzero"`
+	Why      string    `json:"why,omitzero"`
 	// By is person or agent, for answers and verdicts, or import.
 	By string `json:"by,omitzero"`
 	// Comments are those with which work was rejected.
@@ -237,7 +238,7 @@ func FromEvent(e board.Event) Event {
 	out := Event{
 		Task: e.Task.String(), Seq: e.Seq, At: e.When().UTC(), Actor: e.Actor, Kind: string(e.Kind), From: string(e.From), To: string(e.To),
 		Attempt: e.Detail.Attempt, Worker: e.Detail.Worker, Text: e.Detail.Text, Comments: e.Detail.Comments, Cause: string(e.Detail.Cause), Percent: e.Detail.Percent,
-		Fields: e.Detail.Fields, Prior: e.Detail.Prior, By: string(e.Detail.By),
+		Fields: e.Detail.Fields, Prior: e.Detail.Prior, Why: e.Detail.Why, By: string(e.Detail.By),
 	}
 	if w := e.Detail.Was; w != nil {
 		out.Was = &Was{Title: w.Title, Description: w.Description, Acceptance: w.Acceptance, Evidence: w.Wants, MaxFailures: w.MaxFailures}

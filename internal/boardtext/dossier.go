@@ -281,7 +281,12 @@ func eventText(e board.Event) string {
 	if e.Kind == board.EventClosed {
 		parts = append(parts, "by hand, without check, review or landing")
 	}
-	if e.Detail.Prior != "" {
+	if e.Detail.Why != "" {
+		parts = append(parts, console.OneLine(e.Detail.Why))
+	}
+	if e.Detail.Prior != "" && e.Detail.Worker == "" {
+		parts = append(parts, fmt.Sprintf("earlier: %q", console.OneLine(e.Detail.Prior)))
+	} else if e.Detail.Prior != "" {
 		parts = append(parts, console.OneLine(e.Detail.Prior))
 	}
 	if e.Detail.Question != 0 {
