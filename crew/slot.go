@@ -106,7 +106,7 @@ func (s *slot) run(ctx, drain context.Context) error {
 		if res.Kind != Returned && res.Kind != Untold || res.Rested {
 			s.faults = 0
 		} else if s.faults++; s.faults == maxFaults && ctx.Err() == nil {
-			return fmt.Errorf("%s has stopped: %d %ss in a row could not be worked on", s.name, maxFaults, s.what())
+			return fmt.Errorf("%s has stopped: %d times in a row a %s could not be worked on, the last time %v", s.name, maxFaults, s.what(), h.Task.ID)
 		}
 		if s.faults > 0 {
 			wait(drain, time.Duration(s.faults)*faultPause)

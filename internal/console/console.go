@@ -35,7 +35,7 @@ type Console struct {
 // whether stdout is a terminal.
 func New(stdin, stdout, stderr *os.File, getenv func(string) string) *Console {
 	c := &Console{Stdin: stdin, stdout: stdout, stderr: stderr, Out: bufio.NewWriter(newEscaper(stdout)), Err: newEscaper(stderr), Getenv: getenv}
-	c.width = terminalWidth(stdout)
+	c.width, _ = terminalSize(stdout)
 	switch {
 	case getenv("NO_COLOR") != "":
 	case getenv("FORCE_COLOR") != "":
@@ -56,7 +56,10 @@ func (c *Console) OutIsTerminal() bool { return IsTerminal(c.stdout) }
 func (c *Console) ErrIsTerminal() bool { return IsTerminal(c.stderr) }
 
 // errWidth is the number of columns of standard error, 0 if it is not a terminal.
-func (c *Console) errWidth() int { return terminalWidth(c.stderr) }
+func (c *Console) errWidth() int {
+	width, _ := terminalSize(c.stderr)
+	return width
+}
 
 // Linef writes a line to standard output. Further lines of an argument stand behind a margin.
 func (c *Console) Linef(format string, args ...any) {
@@ -72,13 +75,13 @@ func (c *Console) Infof(format string, args ...any) {
 // IsTerminal reports whether f is a terminal.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// terminalWidth is the number of columns of f, 0 if it is not a terminal.
-func terminalWidth(f *os.File) int {
+// terminalSize is the number of columns and rows of f, 0 if it is not a terminal.
+func terminalSize(f *os.File) (width, height int) {
 	if !IsTerminal(f) {
-		return 0
+		return 0, 0
 	}
-	if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-		return w
+	if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {
+		return w, h
 	}
-	return 80
+	return 80, 24
 }

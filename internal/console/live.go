@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -60,9 +61,21 @@ func (l *Live) draw(above string) {
 	}
 	text := newEscaper(&b)
 	fmt.Fprint(text, above)
-	for _, line := range l.lines {
+	_, height := terminalSize(l.console.stderr)
+	lines := fitRows(l.lines, height)
+	for _, line := range lines {
 		fmt.Fprintln(text, line)
 	}
-	l.shown = len(l.lines)
+	l.shown = len(lines)
 	_, _ = l.console.stderr.Write(b.Bytes())
+}
+
+// fitRows cuts a block that is too high for a terminal, of which some rows are for what is above: what is beyond its first row cannot be
+// rewritten. A height of 0 is not known.
+func fitRows(lines []string, height int) []string {
+	rows := max(4, height-4)
+	if height == 0 || len(lines) <= rows {
+		return lines
+	}
+	return append(slices.Clone(lines[:rows-1]), fmt.Sprintf("and %d more", len(lines)-rows+1))
 }

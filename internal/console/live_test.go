@@ -4,6 +4,7 @@ package console
 
 import (
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -35,4 +36,14 @@ func TestLive_oneWrite(t *testing.T) {
 	shows("\x1b[2A\r\x1b[Jthree\n")
 	l.Clear()
 	shows("\x1b[1A\r\x1b[J")
+}
+
+// A block that is higher than its terminal is cut: the terminal would scroll, and keep a copy of it at every change.
+func TestLive_fit(t *testing.T) {
+	lines := []string{"head", "1", "2", "3", "4", "5", "6", "7", "8"}
+	for height, want := range map[int]string{0: "head 1 2 3 4 5 6 7 8", 13: "head 1 2 3 4 5 6 7 8", 12: "head 1 2 3 4 5 6 and 2 more", 5: "head 1 2 and 6 more"} {
+		if got := strings.Join(fitRows(lines, height), " "); got != want {
+			t.Errorf("%d rows: %q, want %q", height, got, want)
+		}
+	}
 }

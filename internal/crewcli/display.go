@@ -251,9 +251,9 @@ func (d *display) block(width int, now time.Time) []string {
 		taskWidth, d.title = max(taskWidth, len(v.task)), max(d.title, console.TextWidth(console.OneLine(v.title)))
 	}
 	titleWidth := min(d.title, max(16, width/3))
-	head := "── " + d.totals() + " "
-	if head == "──  " {
-		head = ""
+	head := ""
+	if totals := d.totals(); totals != "" {
+		head = console.Truncate("── "+totals+" ", width)
 	}
 	lines := []string{d.out.Styled(console.Dim, head+strings.Repeat("─", max(0, width-utf8.RuneCountInString(head))))}
 	for _, v := range d.slots {

@@ -40,6 +40,9 @@ func TestDisplay_block(t *testing.T) {
 	} {
 		d.take(e)
 	}
+	for _, k := range []crew.EventKind{crew.Done, crew.Review, crew.Failed, crew.Parked, crew.Lost} {
+		d.take(crew.Event{Slot: "slot-10", Agent: "codex", Kind: k, Task: web(5)})
+	}
 	later := time.Now().Add(65 * time.Second)
 	for _, width := range []int{20, 39, 79, 99, 139} {
 		lines := d.block(width, later)
@@ -64,7 +67,7 @@ func TestDisplay_block(t *testing.T) {
 	if after := strings.Index(d.block(99, later)[2], "65 s"); before < 0 || after != before {
 		t.Errorf("the time moves from column %d to %d", before, after)
 	}
-	if got, want := d.totals(), "1 done"; got != want {
+	if got, want := d.totals(), "2 done · 1 waiting for a review · 1 attempt failed · 1 waiting for an answer · 1 taken away"; got != want {
 		t.Errorf("totals() = %q, want %q", got, want)
 	}
 }
