@@ -43,12 +43,16 @@ build: ## compile every package of every module; programs go to bin/
 
 # The version is in cmd/bossman/VERSION. RELEASEFLAGS=-only=linux/amd64 builds for one system.
 .PHONY: release
-release: ## build the archives of a release for Linux, macOS and Windows, with SBOMs and SHA256SUMS, in dist/
+release: ## build the files of a release for Linux, macOS and Windows in dist/: archives, packages, SBOMs, SHA256SUMS
 	$(GO) run ./internal/release $(RELEASEFLAGS)
 
 .PHONY: release-verify
 release-verify: ## build the program twice, in different directories and with an empty cache, and compare every byte (minutes)
 	$(GO) run ./internal/release -verify
+
+.PHONY: release-check
+release-check: ## install the packages in dist/ with dpkg, rpm, npm, pip and install.sh, check the MCPB bundles, and run what was installed (needs npm and python3)
+	cd e2e && BOSSMAN_DIST=$(CURDIR)/dist $(GO) test -count=1 -timeout=20m -v $(TESTFLAGS) ./release
 
 .PHONY: test
 test: ## run the tests

@@ -6,18 +6,25 @@ import (
 	"compress/gzip"
 	"errors"
 	"os"
+	"path"
 )
 
-// A file of an archive.
+// A file of an archive or a package.
 type file struct {
-	name string // in the archive, with slashes
-	path string // on this disk
-	mode int64
+	name string // with slashes
+	text []byte
+	mode os.FileMode
+}
+
+// load reads a file of this disk.
+func load(name, path string, mode os.FileMode) (file, error) {
+	text, err := os.ReadFile(path)
+	return file{name, text, mode}, err
 }
 
 // writeTar writes files, below a directory, to a compressed archive.
-func (r *release) writeTar(path, dir string, files []file) (err error) {
-	out, err := os.Create(path)
+func (r *release) writeTar(to, dir string, files []file) (err error) {
+	out, err := os.Create(to)
 	if err != nil {
 		return err
 	}
@@ -28,39 +35,33 @@ func (r *release) writeTar(path, dir string, files []file) (err error) {
 	}
 	w := tar.NewWriter(packed)
 	for _, f := range files {
-		text, err := os.ReadFile(f.path)
-		if err != nil {
-			return err
-		}
-		h := &tar.Header{Typeflag: tar.TypeReg, Name: dir + "/" + f.name, Mode: f.mode, Size: int64(len(text)), ModTime: r.time, Format: tar.FormatUSTAR}
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: path.Join(dir, f.name), Mode: int64(f.mode), Size: int64(len(f.text)), ModTime: r.time, Format: tar.FormatUSTAR}
 		if err := w.WriteHeader(h); err != nil {
 			return err
 		}
-		if _, err := w.Write(text); err != nil {
+		if _, err := w.Write(f.text); err != nil {
 			return err
 		}
 	}
 	return errors.Join(w.Close(), packed.Close())
 }
 
-// writeZip writes files, below a directory, to an archive for Windows.
-func (r *release) writeZip(path, dir string, files []file) (err error) {
-	out, err := os.Create(path)
+// writeZip writes files, below a directory if it is not empty, to a zip file.
+func (r *release) writeZip(to, dir string, files []file) (err error) {
+	out, err := os.Create(to)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
 	w := zip.NewWriter(out)
 	for _, f := range files {
-		text, err := os.ReadFile(f.path)
+		h := &zip.FileHeader{Name: path.Join(dir, f.name), Method: zip.Deflate, Modified: r.time}
+		h.SetMode(f.mode)
+		entry, err := w.CreateHeader(h)
 		if err != nil {
 			return err
 		}
-		entry, err := w.CreateHeader(&zip.FileHeader{Name: dir + "/" + f.name, Method: zip.Deflate, Modified: r.time})
-		if err != nil {
-			return err
-		}
-		if _, err := entry.Write(text); err != nil {
+		if _, err := entry.Write(f.text); err != nil {
 			return err
 		}
 	}

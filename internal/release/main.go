@@ -1,5 +1,9 @@
-// Command release builds what a release has, into a directory: an archive for each system with the program, completions
-// and manual pages, an SBOM of each program, and SHA256SUMS. `make release` runs it.
+// Command release builds what a release has, into a directory. `make release` runs it; docs/release.md lists the files.
+//
+//	for each system     an archive with the program, completions and manual pages; an SBOM; an MCPB bundle;
+//	                    an npm package; a Python wheel; for Linux, packages for Debian and Fedora
+//	for all of them     the npm package that people install, server.json, install.sh, the Homebrew formula,
+//	                    NOTES.md, SHA256SUMS
 //
 // The same sources give the same bytes, wherever they are: paths are trimmed, nothing of the version control is in the
 // program but the revision that is named, and archives have the time of SOURCE_DATE_EPOCH, or of the commit.
@@ -12,6 +16,7 @@ import (
 	"crypto/sha256"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,6 +86,8 @@ type release struct {
 	version  string
 	revision string // empty outside git
 	time     time.Time
+
+	licenseText []byte
 }
 
 func newRelease(out string) (*release, error) {
@@ -89,6 +96,9 @@ func newRelease(out string) (*release, error) {
 		return nil, fmt.Errorf("run it in the directory of the sources: %w", err)
 	}
 	r := &release{out: out, version: strings.TrimSpace(string(text)), time: time.Unix(0, 0).UTC()}
+	if r.licenseText, err = os.ReadFile("LICENSE"); err != nil {
+		return nil, err
+	}
 	if rev, err := exec.Command("git", "rev-parse", "HEAD").Output(); err == nil {
 		r.revision = strings.TrimSpace(string(rev))
 	}
@@ -145,30 +155,92 @@ func (r *release) build(list []target) error {
 	}
 	for _, t := range list {
 		fmt.Println("release:", t)
-		program := filepath.Join(work, t.os+"-"+t.arch, t.program())
-		if err := r.compile(".", t, program); err != nil {
+		if err := r.buildTarget(t, work, files); err != nil {
 			return err
 		}
-		name := fmt.Sprintf("bossman_%s_%s_%s", r.version, t.os, t.arch)
-		if err := r.writeSBOM(program, filepath.Join(r.out, name+".cdx.json")); err != nil {
+	}
+	return r.finish(list)
+}
+
+// buildTarget writes what a release has for one system. The files are those of every archive.
+func (r *release) buildTarget(t target, work string, files []file) error {
+	path := filepath.Join(work, t.os+"-"+t.arch, t.program())
+	if err := r.compile(".", t, path); err != nil {
+		return err
+	}
+	program, err := load(t.program(), path, 0o755)
+	if err != nil {
+		return err
+	}
+	if err := r.writeSBOM(path, filepath.Join(r.out, r.archive(t)+".cdx.json")); err != nil {
+		return err
+	}
+	all := append([]file{program}, files...)
+	if t.os == "windows" {
+		err = r.writeZip(filepath.Join(r.out, r.archive(t)+".zip"), r.archive(t), all)
+	} else {
+		err = r.writeTar(filepath.Join(r.out, r.archive(t)+".tar.gz"), r.archive(t), all)
+	}
+	if err != nil {
+		return err
+	}
+	if t.os == "linux" {
+		if err := r.writePackages(t, work, program, files); err != nil {
 			return err
 		}
-		all := append([]file{{t.program(), program, 0o755}}, files...)
-		if t.os == "windows" {
-			err = r.writeZip(filepath.Join(r.out, name+".zip"), name, all)
-		} else {
-			err = r.writeTar(filepath.Join(r.out, name+".tar.gz"), name, all)
+	}
+	for _, write := range []func(target, file) error{r.writeBundle, r.writeNPMPlatform, r.writeWheel} {
+		if err := write(t, program); err != nil {
+			return err
 		}
-		if err != nil {
+	}
+	return nil
+}
+
+// finish writes what a release has once, after the files of the systems.
+func (r *release) finish(list []target) error {
+	if err := r.writeNPM(list); err != nil {
+		return err
+	}
+	if err := r.writeServer(); err != nil {
+		return err
+	}
+	if err := r.writeNotes(); err != nil {
+		return err
+	}
+	sums, err := r.sums("*.tar.gz")
+	if err != nil {
+		return err
+	}
+	if err := r.writeScript("install.sh", installScript, sums, 0o755); err != nil {
+		return err
+	}
+	if len(list) == len(targets) { // it names an archive for every system
+		if err := r.writeScript("bossman.rb", formula, sums, 0o644); err != nil {
 			return err
 		}
 	}
 	return r.writeSums()
 }
 
+// archive is the name of the files for a target, without their extensions.
+func (r *release) archive(t target) string {
+	return fmt.Sprintf("bossman_%s_%s_%s", r.version, t.os, t.arch)
+}
+
+// license is the text of the license.
+func (r *release) license() file { return file{"LICENSE", r.licenseText, 0o644} }
+
 // common returns the files that are in every archive.
 func (r *release) common(work string) ([]file, error) {
-	files := []file{{"LICENSE", "LICENSE", 0o644}, {"README.md", "README.md", 0o644}, {"CHANGELOG.md", "CHANGELOG.md", 0o644}}
+	files := []file{r.license()}
+	for _, name := range []string{"README.md", "CHANGELOG.md"} {
+		f, err := load(name, name, 0o644)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
 	here := target{runtime.GOOS, runtime.GOARCH}
 	program := filepath.Join(work, "here", here.program())
 	if err := r.compile(".", here, program); err != nil {
@@ -185,25 +257,42 @@ func (r *release) common(work string) ([]file, error) {
 			return err
 		}
 		name, err := filepath.Rel(dir, path)
-		files = append(files, file{filepath.ToSlash(name), path, 0o644})
+		if err != nil {
+			return err
+		}
+		f, err := load(filepath.ToSlash(name), path, 0o644)
+		files = append(files, f)
 		return err
 	})
 	return files, err
 }
 
+// sums returns the checksums of the written files whose names match a pattern, by name.
+func (r *release) sums(pattern string) (map[string]string, error) {
+	paths, err := filepath.Glob(filepath.Join(r.out, pattern))
+	if err != nil {
+		return nil, err
+	}
+	sums := make(map[string]string)
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		sums[filepath.Base(path)] = fmt.Sprintf("%x", sha256.Sum256(text))
+	}
+	return sums, nil
+}
+
 // writeSums writes the checksums of everything that was written.
 func (r *release) writeSums() error {
-	entries, err := os.ReadDir(r.out)
+	sums, err := r.sums("*")
 	if err != nil {
 		return err
 	}
 	var b bytes.Buffer
-	for _, e := range entries {
-		text, err := os.ReadFile(filepath.Join(r.out, e.Name()))
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&b, "%x  %s\n", sha256.Sum256(text), e.Name())
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		fmt.Fprintf(&b, "%s  %s\n", sums[name], name)
 	}
 	return os.WriteFile(filepath.Join(r.out, "SHA256SUMS"), b.Bytes(), 0o644)
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -10,34 +10,46 @@ import (
 	"time"
 )
 
-// Archives have the same bytes whenever and wherever they are written.
+// testRelease is a release into a new directory.
+func testRelease(t *testing.T) *release {
+	t.Helper()
+	return &release{out: t.TempDir(), version: "1.2.3", time: time.Unix(1_700_000_000, 0).UTC(), licenseText: []byte("the license\n")}
+}
+
+// read returns a file that was written.
+func (r *release) read(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(r.out, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// Archives and packages have the same bytes whenever and wherever they are written.
 func TestArchives_same(t *testing.T) {
-	r := &release{version: "1.2.3", time: time.Unix(1_700_000_000, 0).UTC()}
-	var last [2][]byte
+	program := file{"bossman", []byte("text"), 0o755}
+	linux := target{"linux", "amd64"}
+	var last map[string]string
 	for i := range 2 {
-		dir := t.TempDir()
-		program := filepath.Join(dir, "program")
-		if err := os.WriteFile(program, []byte("text"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(program, time.Time{}, time.Unix(int64(i)*1000, 0)); err != nil {
-			t.Fatal(err)
-		}
-		files := []file{{"bossman", program, 0o755}}
-		for j, write := range []func(string, string, []file) error{r.writeTar, r.writeZip} {
-			path := filepath.Join(dir, "archive")
-			if err := write(path, "bossman_1.2.3", files); err != nil {
-				t.Fatal(err)
-			}
-			text, err := os.ReadFile(path)
+		r := testRelease(t)
+		for _, err := range []error{
+			r.writeTar(filepath.Join(r.out, "a.tar.gz"), "bossman_1.2.3", []file{program}),
+			r.writeZip(filepath.Join(r.out, "a.zip"), "bossman_1.2.3", []file{program}),
+			r.writeBundle(linux, program), r.writeNPMPlatform(linux, program), r.writeNPM(targets), r.writeWheel(linux, program),
+		} {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if i == 1 && !bytes.Equal(text, last[j]) {
-				t.Errorf("two archives of kind %d differ", j)
-			}
-			last[j] = text
 		}
+		sums, err := r.sums("*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 1 && !maps.Equal(sums, last) || len(sums) != 6 {
+			t.Errorf("two writes differ:\n%v\n%v", last, sums)
+		}
+		last = sums
 	}
 }
 
