@@ -30,6 +30,7 @@
 //	failover     a standby that takes over the database under a server's replicas
 //	hostile      every command and tool in clones, archives and shared directories that attack
 //	land         laptops that land on a branch of one remote repository, while people push there
+//	release      the packages of a release, installed; BOSSMAN_DIST=DIR go test ./release
 //	team         replicas of a server behind a load balancer, killed and told to end
 //
 // Each of the first three folders has a package.json with exact versions. The tests
