@@ -116,7 +116,7 @@ func (q *request) frame(p page) (frame, error) {
 			f.Projects = append(f.Projects, projectChoice{Slug: slug, Name: slug, Chosen: q.URL.Query().Get("project") == slug})
 		}
 	}
-	if q.project == "" {
+	if q.project == "" && len(q.slugs) > 0 { // else it is an error, and shows none
 		f.Shown, f.Elsewhere = len(q.slugs), len(all)-len(q.slugs)
 	}
 	return f, nil

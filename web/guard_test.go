@@ -104,7 +104,7 @@ func TestRoutes_forged(t *testing.T) {
 		return url.Values{"token": {token}, "version": {askVersion(&q, true)}, "answer": {"Merge both"}}
 	}
 	for name, token := range map[string]string{"no token": "", "a forged one": "AAAA", "that of another session": formToken(other.session()), "the session itself": b.session()} {
-		if status, body := b.post("/inbox/q-1", form(token)); status != http.StatusForbidden || !strings.Contains(body, "another session") {
+		if status, body := b.post("/inbox/q-1", form(token)); status != http.StatusForbidden || !strings.Contains(body, "another session") || strings.Contains(body, "You see 0 projects") {
 			t.Errorf("a form with %s = %d", name, status)
 		}
 		if status, _ := b.post("/signout", url.Values{"token": {token}}); status != http.StatusForbidden {

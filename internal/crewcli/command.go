@@ -121,7 +121,7 @@ their tasks back, and so does closing the terminal.`,
 	fl.BoolVar(&f.answer, "answer", false, "answer questions with the command, instead of working on tasks")
 	fl.BoolVar(&f.land, "land", false, "land what is accepted on the project's target branch, too: see bossman land")
 	fl.BoolVar(&f.untilEmpty, "until-empty", false, "end when nothing is left that can be done without people")
-	fl.IntVar(&f.maxTasks, "max-tasks", 0, "end after so many tasks")
+	fl.IntVar(&f.maxTasks, "max-tasks", 0, "end after so many tasks; 0: no limit")
 	fl.DurationVar(&f.maxTime, "max-time", 0, "how long an agent may work on a task")
 	fl.Float64Var(&f.maxCost, "max-cost", 0, "how many dollars an attempt at a task may cost, with an agent that tells its price; default [budget] task of the configuration")
 	fl.DurationVar(&f.maxSilence, "max-silence", 0, "how long an agent may give no sign of work: no output and no call (default 10m; 2h while a tool runs, and for a command)")
@@ -200,6 +200,9 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 	}
 	if f.slots < 1 && f.review == 0 || f.slots < 0 || f.slots > 100 {
 		return console.Usagef("-n is between 1 and 100, or 0 with --review, not %d", f.slots)
+	}
+	if f.maxTasks < 0 {
+		return console.Usagef("--max-tasks is a number of tasks, or 0 for as many as there are, not %d", f.maxTasks)
 	}
 	if f.maxCost < 0 || math.IsNaN(f.maxCost) {
 		return console.Usagef("--max-cost is a sum in dollars, not %v", f.maxCost)
