@@ -275,14 +275,9 @@ func (c *cli) loseKeys(ctx context.Context, ids []string, done, reason string, m
 		for _, id := range changed {
 			principals = append(principals, auth.KeyPrincipal(id))
 		}
-		released, err := d.Board.Dismiss(ctx, d.Actor, reason, principals...)
+		released, err := d.dismiss(ctx, reason, principals, before)
 		if err != nil {
 			return err
-		}
-		for _, held := range before { // a server may have been faster
-			if slices.Contains(principals, held.Worker.Principal) && !slices.Contains(released, held.Task) {
-				released = append(released, held.Task)
-			}
 		}
 		others := slices.DeleteFunc(changed, func(x string) bool { return x == id })
 		if c.JSON {

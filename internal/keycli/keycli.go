@@ -3,6 +3,7 @@ package keycli
 
 import (
 	"context"
+	"slices"
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
@@ -25,6 +26,18 @@ type Desk struct {
 
 // by is who runs a command here, for Key.CreatedBy and Key.RevokedBy.
 func (d *Desk) by() string { return "shell:" + d.User }
+
+// dismiss takes back what was held by principals whose access has ended, and returns the tasks. before are the claims of the time when it had
+// not: a server may have been faster.
+func (d *Desk) dismiss(ctx context.Context, reason string, principals []string, before []board.Claim) ([]board.ID, error) {
+	released, err := d.Board.Dismiss(ctx, d.Actor, reason, principals...)
+	for _, held := range before {
+		if slices.Contains(principals, held.Worker.Principal) && !slices.Contains(released, held.Task) {
+			released = append(released, held.Task)
+		}
+	}
+	return released, err
+}
 
 // cli is the commands on a console.
 type cli struct {

@@ -64,6 +64,10 @@ func (c *cli) personSwitch(use, short, done string, disable bool) *cobra.Command
 			if err != nil {
 				return err
 			}
+			before, err := d.Board.Claims(ctx, board.ClaimFilter{})
+			if err != nil {
+				return err
+			}
 			change := d.Keys.EnablePerson
 			if disable {
 				change = d.Keys.DisablePerson
@@ -79,7 +83,7 @@ func (c *cli) personSwitch(use, short, done string, disable bool) *cobra.Command
 				if err != nil {
 					return err
 				}
-				if released, err = d.Board.Dismiss(ctx, d.Actor, args[0]+" was disabled", principals...); err != nil {
+				if released, err = d.dismiss(ctx, args[0]+" was disabled", principals, before); err != nil {
 					return err
 				}
 			}
