@@ -52,10 +52,13 @@ func (j *job) end(ctx, runner context.Context, last agent.Event, why error) Resu
 		return res
 	case a.held && (costly || spent):
 		return j.overBudget(ctx, runner, why)
-	case a.held && (errors.Is(why, errEnded) || errors.Is(why, errUnusable)):
+	case a.held && (errors.Is(why, errEnded) || errors.Is(why, errUnusable) && !j.r.worksAtOthers(j.agent.Name(), j.h.Task.ID)):
 		return j.giveBack(ctx, why)
 	case a.held:
 		reason := unreported("a report", last, why)
+		if errors.Is(why, errUnusable) {
+			reason = why.Error()
+		}
 		if err != nil {
 			reason = err.Error() + "; " + reason
 		}

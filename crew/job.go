@@ -115,7 +115,7 @@ func (j *job) tell(kind EventKind, text string) {
 // result is how the job ended.
 func (j *job) result(kind EventKind, text string) Result {
 	j.tell(kind, text)
-	return Result{Task: j.h.Task.ID, Title: j.h.Task.Title, Kind: kind, claim: j.h.Claim.Handle}
+	return Result{Task: j.h.Task.ID, Title: j.h.Task.Title, Kind: kind, claim: j.h.Claim.Handle, agent: j.agent.Name()}
 }
 
 // notNow gives back a task that cannot be worked on now: the slot is not offered it again for a
