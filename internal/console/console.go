@@ -75,13 +75,13 @@ func (c *Console) Infof(format string, args ...any) {
 // IsTerminal reports whether f is a terminal.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// terminalSize is the number of columns and rows of f, 0 if it is not a terminal.
+// terminalSize is the number of columns and rows of f, 0 if it is not a terminal. Rows that are not known are 0, too.
 func terminalSize(f *os.File) (width, height int) {
 	if !IsTerminal(f) {
 		return 0, 0
 	}
-	if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {
+	if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
 		return w, h
 	}
-	return 80, 24
+	return 80, 0
 }
