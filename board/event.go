@@ -96,6 +96,9 @@ type Detail struct {
 	Erased *Erasure
 }
 
+// Redoes reports whether a task was created to redo another one: Prior has the words of those who worked on that.
+func (e *Event) Redoes() bool { return e.Detail.Prior != "" && e.Detail.Worker == "" }
+
 // When returns when an event happened. For an imported event that is earlier than At, the
 // time of the import.
 func (e *Event) When() time.Time {

@@ -42,7 +42,7 @@ func (i *Inspector) asBefore(ctx context.Context, repo *git.Repo, w board.Work, 
 	if err != nil || objects[0] == "" || objects[0] != objects[1] {
 		return ""
 	}
-	loose, err := repo.Loose(ctx)
+	loose, err := i.loose(ctx, repo)
 	if err != nil {
 		return ""
 	}

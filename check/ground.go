@@ -161,7 +161,7 @@ func (i *Inspector) stashed(repo *git.Repo, w board.Work, g ground, taken func(b
 // looseOf returns the files of a task that are not committed in one of its worktrees. A file is of an attempt if it is new or changed since that
 // was handed out, and lay there when the next task was handed out in this worktree. What is not known may be so.
 func (i *Inspector) looseOf(ctx context.Context, tree *git.Repo, w board.Work, g ground) (git.Loose, error) {
-	files, err := tree.Loose(ctx)
+	files, err := i.loose(ctx, tree)
 	if err != nil || len(files) == 0 {
 		return nil, err
 	}

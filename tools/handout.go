@@ -143,7 +143,7 @@ func priorSection(events []board.Event) section {
 	for _, e := range events {
 		if e.Detail.Prior != "" {
 			by := eventAuthor(e)
-			if e.Detail.Worker == "" {
+			if e.Redoes() {
 				by = "those who worked on the earlier task or ended it"
 			}
 			return section{"PRIOR WORK", by, cutLines(block(e.Detail.Prior), 1000)}

@@ -130,7 +130,7 @@ func specAuthor(d board.Dossier, field string) string {
 		switch {
 		case e.Kind == board.EventCreated && who == "":
 			who = eventAuthor(e)
-			if e.Detail.Prior != "" && e.Detail.Worker == "" { // others may have written what is repeated
+			if e.Redoes() { // others may have written what is repeated
 				who += ", who repeats an earlier task"
 			}
 		case e.Kind == board.EventImported:

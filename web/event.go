@@ -51,7 +51,7 @@ func (q *request) newEvent(e board.Event, now time.Time) eventView {
 	if e.Detail.Why != "" {
 		add("%s", line(e.Detail.Why, 300))
 	}
-	if e.Detail.Prior != "" && e.Detail.Worker == "" {
+	if e.Redoes() {
 		add("earlier: %q", line(e.Detail.Prior, 300))
 	} else if e.Detail.Prior != "" {
 		add("%s", line(e.Detail.Prior, 300))

@@ -188,7 +188,7 @@ func (q *request) addSpec(r *reviewed, p *taskPage, reasons []board.Reason) {
 	if len(r.Events) > 0 && r.Events[0].Kind == board.EventCreated {
 		made := r.Events[0]
 		p.Why, p.Prior = cut(visible.Text(made.Detail.Why), 2000), cut(visible.Text(made.Detail.Prior), 2000)
-		p.Redoes = made.Detail.Worker == ""
+		p.Redoes = made.Redoes()
 	}
 	p.ReasonsWord = "Why it is not handed out"
 	if t.Status == board.Landing {

@@ -284,7 +284,7 @@ func eventText(e board.Event) string {
 	if e.Detail.Why != "" {
 		parts = append(parts, console.OneLine(e.Detail.Why))
 	}
-	if e.Detail.Prior != "" && e.Detail.Worker == "" {
+	if e.Redoes() {
 		parts = append(parts, fmt.Sprintf("earlier: %q", console.OneLine(e.Detail.Prior)))
 	} else if e.Detail.Prior != "" {
 		parts = append(parts, console.OneLine(e.Detail.Prior))
