@@ -34,6 +34,7 @@ type forwarded struct {
 	changed  chan struct{} // closed when anything below has changed
 	call     *mcp.Call     // that waits for this one; nil between two requests
 	missed   *mcp.Progress // the last one between two requests
+	passing  bool          // progress is being passed to call, which does not end meanwhile
 	question *question     // without an answer
 	asked    int
 	finished bool
@@ -172,10 +173,10 @@ func (f *forwarded) wait(ctx context.Context, c *mcp.Call) (json.RawMessage, err
 		}
 	}()
 	for {
-		if f.finished {
+		if f.finished && !f.passing {
 			return f.result, f.err
 		}
-		if q := f.question; q != nil {
+		if q := f.question; q != nil && !f.passing {
 			v, err := q.ask(c, q.key)
 			if err != nil && !errors.Is(err, mcp.ErrDeclined) && !errors.Is(err, mcp.ErrDismissed) && !errors.Is(err, mcp.ErrWithdrawn) {
 				if !c.Revision().Stateless() { // the request goes on while the client is asked
@@ -208,16 +209,22 @@ func (f *forwarded) stop(cause error) {
 	}
 }
 
+// progress passes progress to the caller, now or with its next request. There is one at a time.
 func (f *forwarded) progress(p mcp.Progress) {
 	f.mu.Lock()
 	c := f.call
 	if c == nil {
 		f.missed = &p
+		f.mu.Unlock()
+		return
 	}
+	f.passing = true
 	f.mu.Unlock()
-	if c != nil {
-		c.Progress(p.Progress, p.Total, p.Message)
-	}
+	c.Progress(p.Progress, p.Total, p.Message)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.passing = false
+	f.changeLocked()
 }
 
 var errTooManyQuestions = fmt.Errorf("the server asked more than %d questions", maxQuestions)
