@@ -285,6 +285,12 @@ func TestForward_questions(t *testing.T) {
 				case <-time.After(time.Minute):
 					t.Error("the upstream's call was not cancelled")
 				}
+				i := l.instance(l.upstreams["up"], "")
+				eventually(t, "the call gives up its turn", func() bool { // a question meanwhile may be its question
+					i.queue.mu.Lock()
+					defer i.queue.mu.Unlock()
+					return i.queue.running == 0
+				})
 			})
 			eventually(t, "calls are forgotten", func() bool {
 				l.Gateway.mu.Lock()

@@ -120,6 +120,7 @@ type Client struct {
 
 	callbacks  callbackQueue                 // of an exchanger
 	forwarding map[*clientRequest]*answerers // requests in flight that have answerers of their own
+	cancelSent chan struct{}                 // closed when the newest cancellation was sent; nil if there was none
 
 	renewLock     chan struct{} // held while a session is renewed
 	subscribeLock chan struct{} // held while a resource is subscribed or unsubscribed

@@ -32,7 +32,9 @@ type CallOptions struct {
 	// declares capabilities, this one declares them. In older ones the client
 	// must have declared them when it connected, and on a pipe, where a question
 	// belongs to no request, they answer it only if no other request with
-	// functions of its own is in flight.
+	// functions of its own is in flight. A request that ends there with its
+	// context returns when the server has read the cancellation, or after two
+	// seconds, so that its question is not taken for that of the next one.
 	Elicit func(ctx context.Context, p *ElicitParams) (*ElicitResult, error)
 	Sample func(ctx context.Context, p *SampleParams) (*SampleResult, error)
 	Roots  func(ctx context.Context) ([]Root, error)

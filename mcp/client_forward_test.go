@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
@@ -92,4 +93,92 @@ func TestForward(t *testing.T) {
 	if got, err := c.Forward(t.Context(), "tools/call", json.RawMessage(`{"name":"ask"}`), nil); err == nil {
 		t.Errorf("Forward without functions = %s, want that a capability is missing", got)
 	}
+}
+
+// A question that a server on a pipe asks about a cancelled request is not given to the next request's functions.
+func TestForward_lateQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one, two := jsonrpc.Pipe(jsonrpc.Limits{})
+		received := make(chan *jsonrpc.Message, 10)
+		go func() {
+			defer close(received)
+			for {
+				p, err := two.Receive(context.Background())
+				if err != nil {
+					return
+				}
+				received <- p.Message
+			}
+		}()
+		next := func(method string) jsonrpc.ID {
+			t.Helper()
+			m := <-received
+			if m == nil || m.Method != method {
+				t.Fatalf("the server received %+v, want %s", m, method)
+			}
+			return m.ID
+		}
+		send := func(m *jsonrpc.Message) {
+			t.Helper()
+			if err := two.Send(t.Context(), jsonrpc.One(m)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ask := func(id int64) string {
+			t.Helper()
+			send(&jsonrpc.Message{ID: jsonrpc.IntID(id), Method: "elicitation/create", Params: json.RawMessage(`{"message":"Who?","requestedSchema":{"type":"object","properties":{}}}`)})
+			m := <-received
+			if m == nil || m.ID != jsonrpc.IntID(id) {
+				t.Fatalf("the server received %+v, want a response to %d", m, id)
+			}
+			return string(m.Result)
+		}
+		answer := func(action string) func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			return func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				return &mcp.ElicitResult{Action: action}, nil
+			}
+		}
+		go func() {
+			send(&jsonrpc.Message{ID: next("initialize"), Result: json.RawMessage(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`)})
+		}()
+		c, err := mcp.Connect(t.Context(), one, &mcp.ClientOptions{Revision: mcp.R20250618, Elicit: answer("decline")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		next("notifications/initialized")
+		call := func(ctx context.Context) chan error {
+			done := make(chan error, 1)
+			go func() {
+				_, err := c.Forward(ctx, "tools/call", json.RawMessage(`{"name":"ask"}`), &mcp.CallOptions{Elicit: answer("accept")})
+				done <- err
+			}()
+			return done
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		first := call(ctx)
+		next("tools/call")
+		cancel()
+		next("notifications/cancelled")
+		ping := next("ping")
+		second := call(t.Context())
+		id := next("tools/call")
+		if got := ask(1); got != `{"action":"decline"}` {
+			t.Errorf("while a cancelled call may ask, the answer is %s, want that of the client", got)
+		}
+		send(&jsonrpc.Message{ID: ping, Result: json.RawMessage(`{}`)})
+		if err := <-first; !errors.Is(err, context.Canceled) {
+			t.Errorf("the cancelled call = %v", err)
+		}
+		if got := ask(2); got != `{"action":"accept","content":{}}` {
+			t.Errorf("afterwards the answer is %s, want that of the second call", got)
+		}
+		send(&jsonrpc.Message{ID: id, Result: json.RawMessage(`{"content":[]}`)})
+		if err := <-second; err != nil {
+			t.Errorf("the second call = %v", err)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		_ = two.Close()
+	})
 }

@@ -80,7 +80,8 @@ func (c *Client) handleProgress(ctx context.Context, params json.RawMessage, run
 // cleanupTimeout limits messages to the server that no caller waits for.
 const cleanupTimeout = 2 * time.Second
 
-// sendCancelled tells the server that a request was abandoned.
+// sendCancelled tells the server that a request was abandoned, after those
+// before it.
 func (c *Client) sendCancelled(id jsonrpc.ID, method string, cause error) {
 	if method == "initialize" || method == "server/discover" {
 		return // these cannot be cancelled
@@ -90,11 +91,31 @@ func (c *Client) sendCancelled(id jsonrpc.ID, method string, cause error) {
 	if c.closed {
 		return
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
+	before, sent := c.cancelSent, make(chan struct{})
+	c.cancelSent = sent
 	c.cancelling.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
 		defer cancel()
+		defer close(sent)
+		if before != nil {
+			<-before // bounded by its own cleanupTimeout
+		}
 		_ = c.notify(ctx, "notifications/cancelled", cancelledParams{id, cause.Error()})
 	})
+}
+
+// settle waits until the server has read that a request was abandoned. It does
+// not wait for long for a server that does not respond.
+func (c *Client) settle() {
+	ctx, cancel := context.WithTimeout(c.baseCtx, cleanupTimeout)
+	defer cancel()
+	c.mu.Lock()
+	sent := c.cancelSent
+	c.mu.Unlock()
+	if sent != nil {
+		<-sent
+	}
+	_, _ = c.conn.Load().peer.Call(ctx, "ping", nil)
 }
 
 // notify sends a notification.

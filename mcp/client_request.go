@@ -207,5 +207,9 @@ func (c *Client) call(ctx context.Context, rq *clientRequest) (_ json.RawMessage
 			delete(c.forwarding, rq)
 		}()
 	}
-	return c.send(ctx, rq, params, rq.onNotify)
+	raw, err := c.send(ctx, rq, params, rq.onNotify)
+	if rq.own != nil && ctx.Err() != nil && c.exchanger == nil && !c.Revision().Stateless() {
+		c.settle() // a question that is still on its way is not that of another request
+	}
+	return raw, err
 }
