@@ -127,9 +127,13 @@ func (b *Board) Checked(ctx context.Context, a Actor, h Handle, r CheckRun) (Che
 			detail.Cause = CauseParked
 			t.Status = Waiting
 			c.event(t, EventParked, from, detail)
+			scope := ""
+			if r.Tree == "" {
+				scope = "\nOutside git files cannot be told apart: accepting the work holds for whatever is reported next."
+			}
 			q, err := c.ask(held, NewQuestion{
 				ChatID: strings.TrimSpace(CheckChat + " " + r.Tree), Blocking: new(true), HumanOnly: true, Options: []string{CheckAgain, CheckWaive},
-				Text: fmt.Sprintf("The check could not judge the work of %v %d times in a row: %s.\nThe command is: %s", t.ID, maxUnjudged, r.Reason, r.Command),
+				Text: fmt.Sprintf("The check could not judge the work of %v %d times in a row: %s.%s\nThe command is: %s", t.ID, maxUnjudged, r.Reason, scope, r.Command),
 			})
 			if err != nil {
 				return err

@@ -288,6 +288,9 @@ func (c *change) addChild(parent, child ID) error {
 	if p.Status == Landing {
 		return conflict("%v waits for its landing, where it cannot get more parts: return it first, with bossman land return %[1]v", parent)
 	}
+	if p.Status == InReview {
+		return conflict("%v was reported and waits for its review, where it cannot get more parts: reject it first, or make a task of its own", parent)
+	}
 	p.OpenChildren++
 	c.event(p, EventEdited, p.Status, Detail{Fields: []string{"children"}, Text: child.String()})
 	return nil

@@ -244,9 +244,13 @@ func (c *change) link(t *Task, want []ID) (changed bool, err error) {
 		if err := c.tx.Link(t.ID, id); err != nil {
 			return false, err
 		}
-		if c.tasks[id].Status != Done && !slices.Contains(inherited, id) {
-			t.OpenBlockers++
+		if c.tasks[id].Status == Done || slices.Contains(inherited, id) {
+			continue
 		}
+		if t.Status == InReview {
+			return false, conflict("%v was reported and waits for its review, and could not be accepted before %v is done: reject it first", t.ID, id)
+		}
+		t.OpenBlockers++
 	}
 	return changed, nil
 }

@@ -25,6 +25,15 @@ type Project struct {
 	Archived bool
 }
 
+// Rules are what a project says of reports: who accepts them, and where their work lands.
+type Rules struct {
+	Policy Policy
+	Land   string `json:",omitzero"`
+}
+
+// Rules returns what the project says of reports.
+func (p Project) Rules() Rules { return Rules{Policy: p.Policy, Land: p.Land} }
+
 // A Policy decides when a reported task is done.
 type Policy string
 

@@ -31,6 +31,9 @@ type Report struct {
 	Loose Loose `json:",omitzero"`
 	// Diff is what the work changed, zero if that is not known.
 	Diff Diff `json:",omitzero"`
+	// Rules are those of the project when the work was looked at, nil if nobody has. If it has others by now,
+	// Done refuses the report: what they ask for was not looked at.
+	Rules *Rules `json:",omitzero"`
 }
 
 // A Failure reports that a task could not be done.
@@ -128,6 +131,9 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 		p, err := c.tx.Project(t.ID.Project)
 		if err != nil {
 			return err
+		}
+		if r.Rules != nil && *r.Rules != p.Rules() {
+			return conflict("the rules of %s have changed since the work was looked at: report it again", p.Slug)
 		}
 		news, err := c.notice(held)
 		if err != nil {
@@ -408,7 +414,7 @@ func (c *change) answered(h *holding, op string, body any, out Outcome) {
 func reportHash(op string, body any) string {
 	switch r := body.(type) { // the place may change between two tries
 	case Report:
-		r.Where, r.Observed, r.Check, r.Tip, r.NoChanges, r.Includes, r.Loose, r.Diff = Where{}, nil, "", Tip{}, false, nil, Loose{}, Diff{}
+		r.Where, r.Observed, r.Check, r.Tip, r.NoChanges, r.Includes, r.Loose, r.Diff, r.Rules = Where{}, nil, "", Tip{}, false, nil, Loose{}, Diff{}, nil
 		body = r
 	case Failure:
 		r.Where = Where{}

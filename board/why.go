@@ -108,6 +108,9 @@ func why(p Project, d Dossier, inherited []Task, workers int) []Reason {
 			who = "a review by a lead who did not work on it, or by a person"
 		}
 		add(WhyPolicy, "It was reported done and waits for %s: the policy of %s is %q.", who, p.Slug, p.Policy)
+		if t.OpenChildren > 0 { // one that had failed was retried
+			add(WhyParts, "It cannot be accepted before its parts are done: %s.", openParts(d))
+		}
 		return out
 	case Failed:
 		if wrongSpec(d) {
@@ -144,13 +147,7 @@ func why(p Project, d Dossier, inherited []Task, workers int) []Reason {
 		}
 	}
 	if t.OpenChildren > 0 {
-		var open []string
-		for _, child := range d.Children {
-			if !child.Status.Terminal() {
-				open = append(open, fmt.Sprintf("%v (%s)", child.ID, child.State()))
-			}
-		}
-		add(WhyParts, "%d of its parts are not done: %s.", t.OpenChildren, strings.Join(open, ", "))
+		add(WhyParts, "%d of its parts are not done: %s.", t.OpenChildren, openParts(d))
 	}
 	if t.Hold {
 		add(WhyDraft, "It is a draft: it is not handed out until somebody starts it.")
@@ -179,6 +176,17 @@ func why(p Project, d Dossier, inherited []Task, workers int) []Reason {
 		}
 	}
 	return out
+}
+
+// openParts names the parts of a task that are not done.
+func openParts(d Dossier) string {
+	var open []string
+	for _, child := range d.Children {
+		if !child.Status.Terminal() {
+			open = append(open, fmt.Sprintf("%v (%s)", child.ID, child.State()))
+		}
+	}
+	return strings.Join(open, ", ")
 }
 
 // whyClaimed says how the holder of a task is doing.

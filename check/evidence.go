@@ -274,10 +274,10 @@ func (i *Inspector) had(ctx context.Context, repo *git.Repo, claim board.Handle,
 
 func verifyURL(e board.Evidence) string {
 	u, err := url.Parse(strings.TrimSpace(e.Ref))
-	if e.Kind == board.EvidencePR && err == nil && u.Host == "" && isNumber(strings.TrimPrefix(e.Ref, "#")) {
+	if e.Kind == board.EvidencePR && err == nil && u.Hostname() == "" && isNumber(strings.TrimPrefix(e.Ref, "#")) {
 		return ""
 	}
-	if err != nil || u.Host == "" {
+	if err != nil || u.Hostname() == "" {
 		return fmt.Sprintf("%.200q is not a URL with a host.", e.Ref)
 	}
 	return ""

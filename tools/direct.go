@@ -217,7 +217,7 @@ func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, err
 	report := board.Report{Summary: result, Where: t.where(ctx, k)}
 	var seen inspection
 	if t.o.Inspector != nil {
-		seen, err = t.inspect(ctx, k, action{what: "Not recorded.", claim: h}, &report, stated{noChanges: true}) // a direct method has no arguments for that
+		seen, err = t.inspect(ctx, k, action{what: "Not recorded.", claim: h}, &report, stated{noChanges: true, cannotSay: true})
 		if err != nil {
 			return nil, rpcError(what, k.refuse(action{what: "Not recorded.", claim: h}, err))
 		}

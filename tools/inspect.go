@@ -77,10 +77,11 @@ type inspection struct {
 }
 
 // stated is what a report says of its work: the branch that it is on, and that it has changed no
-// file.
+// file. A report that cannot say that, because a direct method has no argument for it, may have changed none.
 type stated struct {
 	branch    string
 	noChanges bool
+	cannotSay bool
 }
 
 // inspect verifies the evidence of a report and runs the check.
@@ -111,6 +112,7 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 	if err != nil {
 		return seen, err
 	}
+	r.Rules = new(p.Rules())
 	seen.land, seen.reviewed, seen.trusted = p.Land, p.Policy.Reviewed(), p.Policy == board.PolicyTrust
 	w, err := t.work(ctx, k.Principal, d, p)
 	if err != nil {
@@ -164,7 +166,7 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 	past := "" // what reviewers are told of a commit that was not landed
 	if p.Policy != board.PolicyTrust {
 		err := t.o.Inspector.OffTarget(ctx, w)
-		if e, ok := errors.AsType[*board.PlaceError](err); ok && says.noChanges {
+		if e, ok := errors.AsType[*board.PlaceError](err); ok && says.noChanges && !says.cannotSay {
 			past = visible.Line(strings.TrimSuffix(e.Why, "."))
 		} else if err != nil {
 			return seen, elsewhere(err)

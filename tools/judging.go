@@ -30,6 +30,8 @@ func (t *Tools) judging(ctx context.Context, h *board.Handout) (lines []string) 
 	switch {
 	case waived && tree != "" && command != "":
 		lines = append(lines, "A person has accepted the work that the last attempt left, without the check: report it as it is. If files differ, Bossman runs "+inline(command, 300)+".")
+	case waived && command != "":
+		lines = append(lines, "A person has accepted the next report of this task without the check. Nobody can tell here whether it is of other work.")
 	case waived:
 	case command != "":
 		lines = append(lines, "At the report Bossman runs "+inline(command, 300)+".")

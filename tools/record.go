@@ -41,14 +41,18 @@ func (t *Tools) record(ctx context.Context, k *caller, h board.Handle, r *board.
 			return board.Outcome{}, err
 		}
 	}
-	return t.b.Done(ctx, k.Actor, h, *r)
+	return t.done(ctx, k, h, r)
 }
 
 // outOfSight refuses a report of work that nobody here can look at, if the project lands its work: this would be done, and would never land.
 func (t *Tools) outOfSight(ctx context.Context, h board.Handle, r *board.Report) error {
 	p, err := t.b.Project(ctx, h.Task.Project)
-	if err != nil || p.Land == "" {
+	if err != nil {
 		return err
+	}
+	r.Rules = new(p.Rules())
+	if p.Land == "" {
+		return nil
 	}
 	d, err := t.b.Get(ctx, h.Task, 1)
 	if err != nil || !mayBeAccepted(d, h) {
@@ -88,7 +92,23 @@ func (t *Tools) recordHere(ctx context.Context, k *caller, h board.Handle, r *bo
 			t.o.Logger.Warn("which files lay about before is not known", "task", h.Task, "err", err)
 		}
 	}
-	return t.b.Done(ctx, k.Actor, h, *r)
+	return t.done(ctx, k, h, r)
+}
+
+// done records a report. It is refused if a person has changed the project's rules since the work was looked at.
+func (t *Tools) done(ctx context.Context, k *caller, h board.Handle, r *board.Report) (board.Outcome, error) {
+	out, err := t.b.Done(ctx, k.Actor, h, *r)
+	if !errors.Is(err, board.ErrConflict) || r.Rules == nil {
+		return out, err
+	}
+	p, perr := t.b.Project(ctx, h.Task.Project)
+	if perr != nil || p.Rules() == *r.Rules {
+		return out, err
+	}
+	return out, &refusal{
+		what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), code: "rules_changed", err: board.ErrConflict,
+		why: fmt.Sprintf("A person changed the rules of %s while your work was looked at.", h.Task.Project), next: "Next: " + repeat() + ".",
+	}
 }
 
 // recordFailure records that a task could not be done, after its state is stored, so that the board

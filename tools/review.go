@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/bossman-dev/bossman/board"
 )
@@ -21,6 +22,7 @@ var reviewTask = &definition{
 			{name: "text", kind: text, required: true, about: "the comment", aliases: []string{"comment", "note", "message"}},
 		}},
 		{name: "claim", kind: text, about: "the claim of the review, if get_next_task gave you one", aliases: []string{"handle"}},
+		{name: "attempt", kind: number, about: "without claim: the attempt whose work you looked at"},
 	},
 	run: run(review),
 }
@@ -30,6 +32,7 @@ type reviewInput struct {
 	Verdict board.Verdict `json:"verdict"`
 	Note    string        `json:"note"`
 	Claim   string        `json:"claim"`
+	Attempt int           `json:"attempt"`
 
 	Comments []board.Comment `json:"comments"`
 }
@@ -45,7 +48,7 @@ func review(ctx context.Context, t *Tools, k *caller, in reviewInput) (*answer, 
 	if isPlaceholder(in.Note) {
 		return nil, k.refuse(e, placeholderError("note"))
 	}
-	verdict := board.Decision{Verdict: in.Verdict, Note: in.Note, Comments: in.Comments}
+	verdict := board.Decision{Verdict: in.Verdict, Note: in.Note, Comments: in.Comments, Attempt: in.Attempt}
 	if verdict.Claim, err = k.reviewHandle(e, id, in); err != nil {
 		return nil, err
 	}
@@ -70,6 +73,9 @@ func review(ctx context.Context, t *Tools, k *caller, in reviewInput) (*answer, 
 		if d.Task.Status == board.InReview && p.Policy != board.PolicyReview {
 			return t.personReviews(ctx, k, d, p)
 		}
+		if err := lookedAt(verdict, d); err != nil {
+			return nil, k.refuse(e, err)
+		}
 		if in.Verdict == board.Accept {
 			if err := t.readWords(k, verdict.Claim, d); err != nil {
 				return nil, k.refuse(e, err)
@@ -89,6 +95,23 @@ func review(ctx context.Context, t *Tools, k *caller, in reviewInput) (*answer, 
 		s += " " + t.onward(worker)
 	}
 	return &answer{text: s, result: wireOutcomeOf(out)}, nil
+}
+
+// lookedAt refuses a verdict that may be about the work of an earlier attempt: one without a claim on the review that names no
+// attempt, if the work was reported before.
+func lookedAt(v board.Decision, d board.Dossier) error {
+	if !v.Claim.IsZero() || v.Attempt != 0 || v.Verdict == board.Skip || d.Task.Status != board.InReview {
+		return nil
+	}
+	now := d.Task.Attempt
+	if !slices.ContainsFunc(d.Attempts, func(a board.Attempt) bool { return a.Attempt < now && a.Cause == board.CauseDone }) {
+		return nil
+	}
+	return &refusal{
+		what: "Not reviewed.", state: fmt.Sprintf("%v is still in review.", d.Task.ID), code: "attempt_needed", err: board.ErrConflict,
+		why:  fmt.Sprintf("Its work is that of attempt %d, and an earlier attempt was in review before.", now),
+		next: fmt.Sprintf("Next: look at it with %s, and %s with %s.", call("get_task", "task", d.Task.ID.String(), "detail", "diff"), repeat(), argument("attempt", now)),
+	}
 }
 
 // verdictText says what a verdict has led to.

@@ -156,6 +156,22 @@ var ruleReports = group{"reports", []test{
 		f.status(next, board.Pending)
 		x.nothing() // and it can ask for more
 	}},
+	{"a report that was looked at under other rules is refused, once it has them it is recorded", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		h := x.take(id)
+		seen := func(r board.Rules) func(*board.Report) { return func(report *board.Report) { report.Rules = &r } }
+		before := board.Rules{Policy: board.PolicyEvidence}
+		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
+		_, err := x.report(h, seen(before))
+		f.is("after the policy was changed", err, board.ErrConflict)
+		f.status(id, board.InProgress)
+		now := board.Rules{Policy: board.PolicyPerson}
+		f.equal("status", x.done(h, seen(now)).Status, board.InReview)
+		again, err := x.report(h, seen(before))
+		f.ok(err)
+		f.equal("repeated", again.Again, true)
+	}},
 	{"the policy person puts late reports into review too", func(f *fixture) {
 		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
 		id := f.create("a")

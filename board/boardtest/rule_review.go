@@ -69,18 +69,6 @@ var ruleReviews = group{"reviews are work", []test{
 		f.equal("event", words(e.Kind, e.Actor, e.Detail.By), words("accepted", y.name, "agent"))
 		y.take(next)
 	}},
-	{"a review is not handed out while parts of the task are open", func(f *fixture) {
-		x, y, z := f.agent("x"), f.agent("y"), f.agent("z")
-		id := f.inReview(x)
-		part := f.create("part", within(id))
-		h := y.next(reviewing)
-		f.equal("handed out", words(h.Claim.IsReview(), h.Task.ID), words(false, part))
-		z.nothing(reviewing)
-		y.done(h.Claim.Handle)
-		_, err := f.board.Review(f.ctx, ada, part, decision(board.Accept))
-		f.ok(err)
-		z.review(id)
-	}},
 	{"a review is not handed out to one who held the task, or does not ask for reviews", func(f *fixture) {
 		x, y, z := f.agent("x"), f.agent("y"), f.agent("z")
 		f.project(board.Project{Slug: project, Policy: board.PolicyReview})

@@ -164,7 +164,7 @@ func (w *walker) create() {
 	if len(w.tasks) > 0 && rapid.IntRange(0, 2).Draw(w.T, "a child") == 0 {
 		t.parent = pick(w, "parent", w.tasks)
 		n.Parent = t.parent.id
-		if t.parent.status.Terminal() || t.parent.status == board.Landing || slices.ContainsFunc(t.deps, func(d *modelTask) bool { return w.waits(d, t.parent, map[*modelTask]bool{}) }) {
+		if t.parent.status.Terminal() || t.parent.status == board.InReview || t.parent.status == board.Landing || slices.ContainsFunc(t.deps, func(d *modelTask) bool { return w.waits(d, t.parent, map[*modelTask]bool{}) }) {
 			kind = board.ErrConflict
 		}
 	}
@@ -421,7 +421,8 @@ func (w *walker) relink() {
 	own := w.some("blocker")
 	list := idsOf(own)
 	_, err := w.f.board.Update(w.ctx(), ada, t.id, board.Edit{DependsOn: &list})
-	if t.status.Terminal() || t.status == board.Landing {
+	holdsUp := func(d *modelTask) bool { return d.status != board.Done && !slices.Contains(t.deps, d) }
+	if t.status.Terminal() || t.status == board.Landing || t.status == board.InReview && slices.ContainsFunc(own, holdsUp) {
 		w.want("relink", err, board.ErrConflict)
 		return
 	}

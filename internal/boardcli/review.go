@@ -127,6 +127,9 @@ func (o ReviewDesk) Decide(ctx context.Context, id board.ID, d board.Decision) e
 	if errors.Is(err, board.ErrInvalid) {
 		return console.WithNext(err, fmt.Sprintf("bossman task review %v %s -m TEXT", id, d.Verdict))
 	}
+	if e, ok := errors.AsType[*board.UnfinishedError](err); ok && len(e.Parts) > 0 {
+		return console.WithNext(err, fmt.Sprintf("bossman task cancel %v, or accept %v all the same: bossman task done %v", e.Parts[0], id, id))
+	}
 	if err != nil {
 		return err
 	}
