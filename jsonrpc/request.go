@@ -94,8 +94,8 @@ func Yield(ctx context.Context) (resume func()) { return idle(ctx, true) }
 // Finish lets the request of ctx run to its end after the other end has stopped
 // sending, as a program does that writes its only request and closes its output:
 // the request is not bounded by Grace. It is still cancelled when the context of
-// Run is done, or when nobody can read the response any more; Windows does not
-// tell that of a pipe. The handler must bound its time by itself. The returned
+// Run is done, or when nobody can read the response any more, which a pipe does not
+// report on Windows. The handler must bound its time by itself. The returned
 // channel is closed when the other end has stopped sending, so that it will not
 // repeat the request; it is nil if ctx does not belong to a request.
 func Finish(ctx context.Context) (eof <-chan struct{}) {

@@ -321,7 +321,8 @@ func (c *Call) Roots(key string) ([]Root, error) {
 }
 
 // Once runs f in the first round that reaches it, and returns the same value in
-// later rounds. In the stateless era the client carries the value, encrypted.
+// later rounds. From revision 2026-07-28 on the client carries the value,
+// encrypted.
 func Once[T any](c *Call, key string, f func() (T, error)) (T, error) {
 	var v T
 	c.mu.Lock()

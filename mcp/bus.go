@@ -32,10 +32,12 @@ func (s *Server) changed(kind Kind) {
 	}
 }
 
-// ResourceUpdated notifies subscribers of a resource that it has changed. If parts
-// are named, only those are notified who see one of them by
-// ServerOptions.SeesPart: others would learn when something happens that is hidden
-// from them. Parts are for resources in which not everybody sees the same.
+// ResourceUpdated notifies the subscribers of a resource that it has changed.
+//
+// Name parts of the resource if principals see different parts of it. Then only
+// those subscribers are notified that see one of the parts, according to
+// ServerOptions.SeesPart: others would learn when something changes that is hidden
+// from them.
 func (s *Server) ResourceUpdated(uri string, parts ...string) {
 	if len(parts) == 0 {
 		s.publish(Event{Kind: EventResource, Name: uri})

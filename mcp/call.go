@@ -11,8 +11,8 @@ import (
 // A Call is one call of a tool, prompt, resource or completion handler. If the
 // handler asks the user, it runs several times for one request; see Ask.
 //
-// A goroutine that continues after the handler has returned can still use what it
-// took from the Call before; the arguments, the URI and _meta may be gone then.
+// A goroutine that continues after the handler has returned keeps what it got from
+// the Call before. Arguments, URI and Meta may return nothing from then on.
 type Call struct {
 	// Request is the request, as middleware has left it.
 	Request *Request
@@ -21,7 +21,7 @@ type Call struct {
 	tool   *tool           // of tools/call
 	args   json.RawMessage // of tools/call and prompts/get
 	vars   map[string]string
-	inTask bool // the handler runs as a durable call
+	inTask bool // the handler runs as a task
 
 	becameTask bool    // the call continues as a task, with another Call; guarded by mu, like the following
 	asked      bool    // a question has no answer in this run
@@ -98,16 +98,16 @@ func (c *Call) Progress(done, total float64, message string) {
 
 // CloseStream closes the connection on which the client waits for the result, if the
 // transport and the revision support that. The client reconnects after the
-// given time and receives what it missed. The call continues meanwhile.
-func (c *Call) CloseStream(after time.Duration) {
+// time retry and receives what it missed. The call continues meanwhile.
+func (c *Call) CloseStream(retry time.Duration) {
 	if p, ok := c.Request.out.(streamCloser); ok {
-		p.CloseStream(after)
+		p.CloseStream(retry)
 	}
 }
 
-// OnLost calls f, after the call, if the client was gone before the result was written, and did
-// not fetch it later. Not every transport finds that out. That f is not called does not mean
-// that the client has read the result.
+// OnLost registers f, to be called after the call if the result could not be delivered: the
+// client had disconnected before it was written, and did not fetch it later. Not every transport
+// can tell, so a client may have missed the result although f was not called.
 func (c *Call) OnLost(f func()) {
 	if l, ok := c.Request.out.(loser); ok {
 		l.OnLost(f)

@@ -253,7 +253,7 @@ func (c *Client) reportRefused(err error) {
 }
 
 // Close closes the connection and waits for everything the client started. It
-// must not be called by a handler of the client.
+// must not be called by a function in the client's options.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -273,7 +273,7 @@ func (c *Client) Close() error {
 // Revision returns the negotiated revision.
 func (c *Client) Revision() Revision { return c.era.Load().revision }
 
-// Server returns the capabilities of the server.
+// ServerCapabilities returns what the server offers.
 func (c *Client) ServerCapabilities() ServerCapabilities { return c.era.Load().server.Capabilities }
 
 // ServerInfo returns what the server calls itself. It is for display only and

@@ -83,8 +83,8 @@ func (c *Client) Complete(ctx context.Context, p *CompleteParams, o *CallOptions
 	return res.Completion, nil
 }
 
-// Ping checks that the server responds. The stateless era has no ping; there it
-// sends server/discover.
+// Ping checks that the server responds. From revision 2026-07-28 on there is no
+// ping, and it sends server/discover.
 func (c *Client) Ping(ctx context.Context) error {
 	method := "ping"
 	if c.Revision().Stateless() {

@@ -34,7 +34,7 @@ const (
 
 // WaitTask waits for a task that an earlier call became, also one of another
 // process, and returns its result. Tasks must be set in the client's options.
-// The options apply to each of the requests that it takes.
+// The options apply to each request that WaitTask sends.
 func (c *Client) WaitTask(ctx context.Context, id string, o *CallOptions) (*ToolResult, error) {
 	raw, err := c.followTask(ctx, id, c.ownAnswerers(o), o)
 	if err != nil {

@@ -14,7 +14,7 @@ type Meta map[string]any
 // Annotations tells a client how an item is meant to be used.
 type Annotations struct {
 	Audience     []string `json:"audience,omitzero"` // "user", "assistant"
-	Priority     *float64 `json:"priority,omitzero"` // from 0, optional, to 1, required
+	Priority     *float64 `json:"priority,omitzero"` // from 0 (optional) to 1 (required)
 	LastModified string   `json:"lastModified,omitzero"`
 }
 

@@ -10,7 +10,7 @@ import (
 // An Event is a change that clients may want to know about.
 type Event struct {
 	Kind EventKind
-	Name string // URI of the resource, or id of the durable call
+	Name string // URI of the resource, or id of the task
 }
 
 // An EventKind says what changed.
@@ -21,7 +21,7 @@ const (
 	EventPrompts   EventKind = "prompts"   // the list of prompts
 	EventResources EventKind = "resources" // the list of resources or templates
 	EventResource  EventKind = "resource"  // the contents of a resource
-	EventTask      EventKind = "task"      // the status of a durable call
+	EventTask      EventKind = "task"      // the status of a task
 )
 
 // eventPart is a change of a part of a resource; its Name is URI#part. Clients get
@@ -48,8 +48,8 @@ type EventFilter struct {
 	Tools        bool     `json:"toolsListChanged,omitzero"`
 	Prompts      bool     `json:"promptsListChanged,omitzero"`
 	Resources    bool     `json:"resourcesListChanged,omitzero"`
-	ResourceURIs []string `json:"resourceSubscriptions,omitzero"` // URIs
-	TaskIDs      []string `json:"taskIds,omitzero"`               // ids of durable calls
+	ResourceURIs []string `json:"resourceSubscriptions,omitzero"`
+	TaskIDs      []string `json:"taskIds,omitzero"`
 }
 
 func (f *EventFilter) wants(e Event) bool {

@@ -18,26 +18,26 @@ type Principal struct {
 	ID    string
 	Value any // for the program's own authentication
 	// Rights names what the principal may do, for programs in which that differs
-	// between the requests of one ID: after a change, or with another token. What
-	// a request leaves for later ones (a session, a task, an open question) is not
-	// found by a request of the same ID with other rights.
+	// between requests of one ID: after a change, or with another token. Sessions,
+	// tasks and open questions belong to an ID and its rights: a request of the
+	// same ID with other rights does not find them.
 	Rights string
-	// Owner is whom limits of concurrent use are counted for, so that several
-	// principals of one owner get no more than one. Default: ID.
+	// Owner is counted by limits of concurrent use: all principals of an owner
+	// share them. Default: ID.
 	Owner string
 	// Revoked is closed when the principal loses access, or some of its rights.
-	// Its calls are then cancelled, durable ones too, and its streams end within
-	// a second. Nil means never.
+	// Its calls and tasks are then cancelled, and its streams end within a second.
+	// Nil means never.
 	Revoked <-chan struct{}
 }
 
 // holder is transport.Holder.
 func (p *Principal) holder() string { return link.Holder(p.ID, p.Rights) }
 
-// A Request is a request from a client, after revision, capabilities and
-// principal were determined. Nothing else that a handler sees depends on the
-// transport or the era. After the response, methods that return parts of the message
-// return nothing, unless one of them was called before.
+// A Request is a request from a client. Its revision, capabilities and principal are
+// known, so handlers need not know the transport, or whether there was a handshake.
+// After the response, methods that return parts of the message return nothing,
+// unless one of them was called before.
 type Request struct {
 	ID           jsonrpc.ID
 	Method       string
@@ -129,8 +129,11 @@ func (r *Request) Idle() (resume func()) {
 // encodes to a JSON object.
 type Result any
 
-// A Handler handles a request. An error that is not a *jsonrpc.Error is logged
-// and not shown to the client.
+// A Handler handles a request. A *jsonrpc.Error is sent as it is. Of an error with
+// a text for the client, such as a *ToolError or ErrNotFound, the text is sent. Any
+// other error is logged, and the client gets a reference to the log entry. To
+// refuse a tool call in a way that the model sees, return a *ToolResult with IsError
+// set.
 type Handler func(ctx context.Context, r *Request) (Result, error)
 
 // parse finds the members of params that frequent methods use, and those of _meta.

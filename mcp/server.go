@@ -28,7 +28,7 @@ type ServerOptions struct {
 	// Keyring encrypts the data that clients carry for the server. Replicas must
 	// share its keys. Default: a random key, valid until the process ends.
 	Keyring *replica.Keyring
-	// Tasks stores durable calls. Default: in memory.
+	// Tasks stores calls that run as tasks; see AsTask. Default: in memory.
 	Tasks replica.TaskStore
 	// Bus distributes events to the listeners of all replicas. Default: to
 	// those of this server only.
@@ -37,8 +37,9 @@ type ServerOptions struct {
 	// Hidden items are neither listed nor found. Names are those of Remove; a
 	// resource that matches a template is also checked by its URI.
 	Visible func(ctx context.Context, r *Request, kind Kind, name string) bool
-	// SeesPart reports whether a principal sees a part of a resource, and so is told
-	// of its changes; see ResourceUpdated. Default: everybody sees everything.
+	// SeesPart reports whether a principal sees a part of a resource, and is
+	// therefore notified when it changes; see ResourceUpdated. Default: everybody
+	// sees everything.
 	SeesPart func(ctx context.Context, p Principal, part string) bool
 	// Complete suggests values for an argument of a prompt or a resource
 	// template.
@@ -121,7 +122,7 @@ func NewServer(info Implementation, o *ServerOptions) *Server {
 	return s
 }
 
-// Close cancels the running durable calls and waits for them.
+// Close cancels the running tasks and waits for them.
 func (s *Server) Close() { s.durable.close() }
 
 // Use adds middleware around every request, in all revisions and on all

@@ -14,8 +14,8 @@ type StdioOptions struct {
 }
 
 // Stdio returns a transport over the process's standard input and output, one
-// message per line. From then on os.Stdout is standard error, so that nothing
-// else can write to the protocol's stream. If o is nil, defaults are used.
+// message per line. From then on os.Stdout writes to standard error, so that
+// nothing else can write to the protocol's stream. If o is nil, defaults are used.
 func Stdio(o *StdioOptions) jsonrpc.Transport {
 	var limits jsonrpc.Limits
 	if o != nil {

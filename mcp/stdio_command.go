@@ -23,10 +23,10 @@ type Command struct {
 	// Cmd, if not nil, is started in place of Args, Env and Dir. It must not have
 	// been started, and must not have Stdin or Stdout set. It is copied each time
 	// the child is started. Its Env is used as it is: if that is nil, the child
-	// gets the whole environment of this process. Its group is its own, unless
-	// SysProcAttr starts a session. If it has a context, the process is killed when
-	// that is done; Cancel is not called. What it writes to its Stderr, if that is set,
-	// is neither logged nor in an ExitError.
+	// gets the whole environment of this process. The child gets its own process
+	// group, unless SysProcAttr starts a session. If Cmd has a context, the process
+	// is killed when that is done; Cancel is not called. If Stderr is set, what the
+	// child writes to it is neither logged nor in an ExitError.
 	Cmd *exec.Cmd
 	// Restart says whether a child that exits is started again. The zero value
 	// means never.
@@ -56,7 +56,7 @@ type Command struct {
 type RestartPolicy struct {
 	Max     int           // limit of restarts within Window; then the connection is closed
 	Window  time.Duration // default one minute
-	Backoff time.Duration // before the first restart, doubled for each other in Window; default 1 s
+	Backoff time.Duration // before the first restart, doubled for each further one in Window; default 1 s
 }
 
 // inherited lists the variables that a child needs. Others are not passed on,

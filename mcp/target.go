@@ -13,7 +13,7 @@ type Target struct {
 	Name string
 	// Writes reports whether the request may change lasting state: a call of a
 	// tool or custom method that is not marked read-only, or a change of a
-	// durable call.
+	// task.
 	Writes bool
 }
 

@@ -91,9 +91,10 @@ type tool struct {
 }
 
 // AddTool registers a tool whose arguments and result are Go values. The handler
-// is called only with arguments that match the schema of In. It panics if a type
-// is not suitable, if the name is invalid, or if the description is missing; the
-// text names the field.
+// is called only with arguments that match the schema of In. AddTool panics if a
+// type has no JSON form that a schema can describe, if a tag does not fit its field,
+// if the name of the tool is invalid, or if a description is missing; the message
+// has the path of the field.
 //
 // # Results
 //

@@ -22,8 +22,8 @@ type Update struct {
 	// Unchecked accepts tools whose input schema cannot be compiled. Their
 	// arguments are not checked. Schemas that can be compiled always are.
 	Unchecked bool
-	// Source is whose the resources and templates are that are added next. A URI
-	// that matches those of two sources names nothing.
+	// Source names where the resources and templates that are added next come
+	// from. A URI that matches those of two sources is not found.
 	Source string
 
 	server  *Server

@@ -23,7 +23,7 @@ const (
 // A TaskRecord is a task as a TaskStore stores it.
 type TaskRecord struct {
 	ID              string
-	Owner           string // see mcp.Principal.Holder
+	Owner           string // opaque; see transport.Holder
 	Status          TaskStatus
 	Message         string
 	Created         time.Time
@@ -35,7 +35,7 @@ type TaskRecord struct {
 	Answers         map[string]json.RawMessage // answers that the runner has not yet taken
 	CancelRequested bool                       // the client asked to cancel the task
 
-	// RunnerUntil is when the process that runs the task is considered dead,
+	// LeaseExpires is when the process that runs the task is considered dead,
 	// unless it renews its lease before.
 	LeaseExpires time.Time
 }
@@ -43,7 +43,8 @@ type TaskRecord struct {
 // A TaskStore stores tasks. Replicas may share it. Returned records are
 // copies. Times may be rounded to microseconds.
 type TaskStore interface {
-	Create(ctx context.Context, d *TaskRecord) error
+	// Create stores a new task.
+	Create(ctx context.Context, t *TaskRecord) error
 	// Get returns a task, or mcp.ErrNotFound.
 	Get(ctx context.Context, id string) (*TaskRecord, error)
 	// Update changes a task. It passes the current record to change and stores

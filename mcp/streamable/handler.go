@@ -17,7 +17,7 @@ import (
 )
 
 // A Handler serves the clients of a server over HTTP, at any path: mount it in a
-// mux, by custom at /mcp.
+// mux, usually at /mcp.
 //
 //	mux.Handle("/mcp", h)
 //

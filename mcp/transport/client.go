@@ -33,8 +33,9 @@ type Fallback interface {
 // A GapReporter is an Exchanger that keeps a stream open for messages that
 // belong to no request. Messages sent while the stream is broken may be lost.
 type GapReporter interface {
-	// OnGap sets the function to call when that may have happened, with one of
-	// the gaps below. It is called before the transport continues.
+	// OnGap sets the function to call when that may have happened. gap is
+	// GapReconnected, GapSessionLost or GapFinal. The function is called before
+	// the transport continues.
 	OnGap(func(gap string))
 }
 

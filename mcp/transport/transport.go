@@ -42,15 +42,15 @@ type Idler interface {
 }
 
 // A StreamCloser is a Sink that can close its connection before the response is
-// ready, because the client will fetch the rest on another one after retry.
+// ready. The client fetches the rest on another connection, after the time retry.
 type StreamCloser interface {
 	CloseStream(retry time.Duration)
 }
 
-// A LossReporter is a Sink that finds out if its response reached nobody.
+// A LossReporter is a Sink that can tell whether its response was lost.
 type LossReporter interface {
-	// OnLost calls f once it is known that the client was gone before the
-	// response was written, and did not fetch it later.
+	// OnLost registers f, to be called once it is known that the client had
+	// disconnected before the response was written, and did not fetch it later.
 	OnLost(f func())
 }
 
@@ -77,9 +77,10 @@ type SessionState interface {
 // subscriptions.
 var ErrTooManySubscriptions = link.ErrTooManySubscriptions
 
-// Holder identifies whom what a request leaves for later ones belongs to, such as
-// a session. A request of the same principal with other rights has another holder,
-// so it can do nothing through them that it may not do itself.
+// Holder returns the owner of what a request leaves for later ones, such as a
+// session or a task: the ID of the principal with its rights. A request of the same
+// principal with other rights has another holder, so it cannot use them to do what
+// it may not do itself.
 func Holder(p mcp.Principal) string { return link.Holder(p.ID, p.Rights) }
 
 // Rules are the facts of a revision that transports depend on.
@@ -178,8 +179,8 @@ func (s *Server) Handle(ctx context.Context, r *mcp.Request, out Sink) (json.Raw
 	return s.s.Handle(ctx, r, out)
 }
 
-// Release gives back the memory of a result of Handle, which must not be used
-// any more. Calling it is optional.
+// Release lets the memory of a result of Handle be reused. The result must not be
+// used afterwards. Calling Release is optional.
 func (s *Server) Release(result json.RawMessage) { s.s.Release(result) }
 
 // ReleaseRequest ends the use of a request whose response was sent. It reports
