@@ -18,7 +18,9 @@
 //	func main() {
 //		s := mcp.NewServer(mcp.Implementation{Name: "weather", Version: "1.0.0"}, nil)
 //		mcp.AddTool(s, mcp.Tool{Name: "forecast", Description: "Forecast the weather."}, forecast)
-//		log.Fatal(s.Serve(context.Background(), mcp.Stdio(nil)))
+//		if err := s.Serve(context.Background(), mcp.Stdio(nil)); err != nil {
+//			log.Fatal(err)
+//		}
 //	}
 //
 // The handler is called only with arguments that match the schema. See [AddTool] for

@@ -38,7 +38,9 @@ func newServer() *mcp.Server {
 }
 
 func ServeStdio() {
-	log.Fatal(newServer().Serve(context.Background(), mcp.Stdio(nil)))
+	if err := newServer().Serve(context.Background(), mcp.Stdio(nil)); err != nil {
+		log.Fatal(err)
+	}
 }
 
 func draw(ctx context.Context, c *mcp.Call, in Args) (mcp.Output[Forecast], error) {
