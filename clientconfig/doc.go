@@ -3,11 +3,24 @@
 // Servers that are configured for them can be used without configuring them again:
 //
 //	c, _ := clientconfig.Find("claude")
-//	servers, err := c.Read(places)
-//	s, err := servers[0].Expand(values)
+//	servers, err := c.Read(clientconfig.Here())
+//	…
+//	s, err := servers[0].Expand(clientconfig.Values{Getenv: os.LookupEnv})
+//	…
 //	command := &mcp.Command{Args: s.Args, Env: s.Environ(), Dir: s.Dir}
 //	header := s.Header() // for streamable.ClientOptions, with s.URL
 //
+// Client.Install plans how a server is added to the files of a client, and
+// Client.Uninstall how it is removed. Nothing is written before Plan.Write.
+//
+// Only the bytes of an entry are changed: comments and formatting stay. A text in which
+// that is not safe is refused, and the error says what to write by hand.
+//
+// Reading runs no program and asks no questions. A file in a project directory may
+// have been written by anyone who can push to the project. Server.Scope says where an
+// entry comes from; the caller decides whether to start it.
+package clientconfig
+
 // How a file is read:
 //
 //	clients.json   the known clients: where their files are, in which format, and
@@ -35,10 +48,3 @@
 //	     ├── editjson.go, edittoml.go, edityaml.go change only the bytes of the entry
 //	     ▼
 //	target.go      keeps a backup, and replaces the file in one step
-//
-// A text that an editor cannot change safely is refused, with what to write by hand.
-//
-// Reading runs no program and asks no questions. A file in a project directory may
-// have been written by anyone who can push to the project. Server.Scope says where an
-// entry comes from; the caller decides whether to start it.
-package clientconfig

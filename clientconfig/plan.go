@@ -24,13 +24,13 @@ type Entry struct {
 	Name string
 	Args []string // program and arguments
 	URL  string
-	// Pass names environment variables that a client has to pass on which passes on few by itself.
+	// Pass lists environment variables to pass on, for clients that pass on only a few by default.
 	Pass []string
 	// KeyName is the environment variable with the key that is sent to URL as a bearer token; empty if
 	// none is sent. VS Code asks for the key instead.
 	KeyName string
-	// Hook is a command line to which the name of an event is added, for clients that run commands at
-	// events; empty for none.
+	// Hook is a command line for clients that run commands at events; the name of the event is added
+	// to it. Empty means none.
 	Hook string
 	// Replace replaces another entry of the same name.
 	Replace bool
