@@ -276,7 +276,7 @@ func TestAdd_panicsOnWhatIsNotFit(t *testing.T) {
 
 func TestRepair_notesAreShown(t *testing.T) {
 	s := NewServer(Implementation{Name: "n", Version: "1"}, nil)
-	AddTool(s, Tool{Name: "add", Description: "Add.", Repair: func(raw json.RawMessage) (json.RawMessage, []string, error) {
+	AddTool(s, Tool{Name: "add", Description: "Add.", Repair: func(_ context.Context, raw json.RawMessage) (json.RawMessage, []string, error) {
 		if strings.Contains(string(raw), "hopeless") {
 			return nil, nil, errors.New("nothing to be done")
 		}

@@ -39,7 +39,7 @@ type Tool struct {
 	// appended to the result, so that the model can do better next time. An
 	// error refuses the call as arguments that do not match the schema do; the
 	// text of a *ToolError is used as it is.
-	Repair func(json.RawMessage) (json.RawMessage, []string, error) `json:"-"`
+	Repair func(ctx context.Context, args json.RawMessage) (fixed json.RawMessage, notes []string, err error) `json:"-"`
 }
 
 // ToolAnnotations are hints about a tool's behaviour. Clients must not trust
@@ -308,7 +308,7 @@ func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
 	var notes []string
 	if t.Repair != nil {
 		r.keep()
-		if args, notes, err = t.repair(args); err != nil {
+		if args, notes, err = t.repair(ctx, args); err != nil {
 			e, ok := errors.AsType[*ToolError](err)
 			switch {
 			case !ok:
@@ -369,8 +369,8 @@ func (t *tool) verify(res *ToolResult) error {
 }
 
 // repair calls Repair and checks its output.
-func (t *tool) repair(args json.RawMessage) (json.RawMessage, []string, error) {
-	args, notes, err := t.Repair(args)
+func (t *tool) repair(ctx context.Context, args json.RawMessage) (json.RawMessage, []string, error) {
+	args, notes, err := t.Repair(ctx, args)
 	if err == nil && (jsontext.Value(args).Kind() != '{' || !jsontext.Value(args).IsValid()) {
 		err = errors.New("repair failed")
 	}

@@ -66,7 +66,7 @@ func TestRepair_toolError(t *testing.T) {
 	s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, nil)
 	s.AddRawTool(mcp.Tool{
 		Name: "strict", Description: "Refuse.",
-		Repair: func(json.RawMessage) (json.RawMessage, []string, error) {
+		Repair: func(context.Context, json.RawMessage) (json.RawMessage, []string, error) {
 			return nil, nil, &mcp.ToolError{Text: "not so"}
 		},
 	}, func(context.Context, *mcp.Call) (*mcp.ToolResult, error) { return nil, nil })

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"slices"
 	"sync"
@@ -187,7 +188,10 @@ func (d *definition) tool() mcp.Tool {
 	}
 	tool := mcp.Tool{
 		Name: d.name, Description: d.about, InputSchema: schema(d.props), Annotations: &hints,
-		Ordered: d.verb.Writes, Repair: d.repair,
+		Ordered: d.verb.Writes,
+		Repair: func(_ context.Context, args json.RawMessage) (json.RawMessage, []string, error) {
+			return d.repair(args)
+		},
 	}
 	if d.durable {
 		tool.Tasks = mcp.TaskOptional
