@@ -308,7 +308,7 @@ func (f *forwarded) roots(ctx context.Context) ([]mcp.Root, error) {
 // unasked returns the options of a request that no caller has made, so that nobody can be asked.
 func unasked(client *mcp.Client) *mcp.CallOptions {
 	if client.Revision().Stateless() {
-		return &mcp.CallOptions{Own: true}
+		return &mcp.CallOptions{NoInherit: true}
 	}
 	return nil // a question is that of another call
 }
@@ -354,7 +354,7 @@ func limitQuestions(o *mcp.CallOptions, cancel context.CancelCauseFunc) {
 // not taken for that of another.
 func refuseQuestions(o *mcp.CallOptions, client *mcp.Client) {
 	if client.Revision().Stateless() {
-		o.Own = true
+		o.NoInherit = true
 		return
 	}
 	o.Elicit = func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {

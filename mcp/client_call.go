@@ -38,10 +38,11 @@ type CallOptions struct {
 	Elicit func(ctx context.Context, p *ElicitParams) (*ElicitResult, error)
 	Sample func(ctx context.Context, p *SampleParams) (*SampleResult, error)
 	Roots  func(ctx context.Context) ([]Root, error)
-	// Own does without the functions of the client, also where none of the
-	// three is set: such a question is not answered, and in revisions in which
-	// each request declares capabilities, this one does not declare it.
-	Own bool
+	// NoInherit means that the functions of the client do not answer questions
+	// about this request. A question whose function is not set here is then not
+	// answered, and in revisions in which each request declares capabilities, this
+	// one does not declare it.
+	NoInherit bool
 	// Meta is added to the request's _meta.
 	Meta Meta
 }

@@ -74,11 +74,11 @@ func (c *Client) with(rq *clientRequest, o *CallOptions) *clientRequest {
 // ownAnswerers returns the functions for one request, or nil if they are those of
 // the client.
 func (c *Client) ownAnswerers(o *CallOptions) *answerers {
-	if o == nil || o.Elicit == nil && o.Sample == nil && o.Roots == nil && !o.Own {
+	if o == nil || o.Elicit == nil && o.Sample == nil && o.Roots == nil && !o.NoInherit {
 		return nil
 	}
 	own := &answerers{}
-	if !o.Own {
+	if !o.NoInherit {
 		own = c.answerers()
 	}
 	if o.Elicit != nil {
