@@ -30,8 +30,8 @@ func (c *Client) negotiate(ctx context.Context) error {
 		return c.initialize(ctx, r)
 	}
 	name := ""
-	if n, ok := c.conn.Load().transport.(interface{ Name() string }); ok {
-		name = n.Name()
+	if n, ok := c.conn.Load().transport.(interface{ ServerName() string }); ok {
+		name = n.ServerName()
 	}
 	if knownEras.isLegacy(name) {
 		if err := c.initialize(ctx, newestLegacy); err == nil || ctx.Err() != nil || c.conn.Load().isEnded() {

@@ -218,7 +218,7 @@ func testRemembersTheEra(t *testing.T) {
 
 type namedTransport struct{ jsonrpc.Transport }
 
-func (namedTransport) Name() string { return "https://example.com" }
+func (namedTransport) ServerName() string { return "https://example.com" }
 
 // The context bounds the handshake, also when the server says nothing at all.
 func TestConnect_bounded(t *testing.T) {

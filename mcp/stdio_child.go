@@ -170,8 +170,8 @@ func (c *child) run(started chan<- error) {
 	_ = c.stdout.f.SetReadDeadline(time.Now().Add(time.Second))
 }
 
-// Name identifies the server, for the cache of eras.
-func (c *child) Name() string { return c.command.name() }
+// ServerName identifies the server, for the cache of eras.
+func (c *child) ServerName() string { return c.command.name() }
 
 // Close ends the child and everything it started: it closes the child's input,
 // then sends SIGTERM, then SIGKILL, with the grace period in between.

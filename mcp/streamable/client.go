@@ -115,8 +115,8 @@ func sameOrigin(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Name identifies the server, for the cache of eras.
-func (c *clientTransport) Name() string {
+// ServerName identifies the server, for the cache of eras.
+func (c *clientTransport) ServerName() string {
 	return c.url.Scheme + "://" + c.url.Host + c.url.Path
 }
 

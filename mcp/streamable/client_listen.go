@@ -84,7 +84,7 @@ func (c *clientTransport) listen(opened func()) {
 			return
 		}
 	}
-	c.log.Warn("giving up listening to the server", "server", c.Name())
+	c.log.Warn("giving up listening to the server", "server", c.ServerName())
 	c.reportGap(transport.GapFinal)
 }
 

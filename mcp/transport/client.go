@@ -46,6 +46,6 @@ const (
 	GapFinal       = link.GapFinal       // the stream broke and will not be resumed
 )
 
-// A Named transport identifies its server, so that the client can remember
-// whether it needs a handshake.
-type Named interface{ Name() string }
+// A Named transport identifies its server, so that clients can remember whether it
+// needs a handshake.
+type Named interface{ ServerName() string }
