@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite api.txt")
 
 // public lists the packages that other programs may build on.
 var public = []string{
-	"jsonrpc", "jsonrpc/transporttest", "mcp", "mcp/mcptest", "mcp/oauth", "mcp/replica", "mcp/replica/replicatest", "mcp/streamable", "mcp/transport",
+	"clientconfig", "jsonrpc", "jsonrpc/transporttest", "mcp", "mcp/mcptest", "mcp/oauth", "mcp/replica", "mcp/replica/replicatest", "mcp/streamable", "mcp/transport",
 }
 
 // maxMCPNames bounds package mcp, which every user reads first. Fields are not counted.
