@@ -8,6 +8,7 @@
 //	mux := http.NewServeMux()
 //	mux.Handle("/mcp", h)
 //	srv := streamable.NewHTTPServer(mux)
+//	srv.Addr = ":8080"
 //	srv.RegisterOnShutdown(h.Close)
 //	log.Fatal(srv.ListenAndServe())
 //

@@ -19,8 +19,8 @@ const (
 )
 
 // NewHTTPServer returns a server for h with timeouts that stop slow clients but
-// allow long responses. If you build your own server, use these settings. If h
-// is a Handler, Shutdown ends its event streams.
+// allow long responses. If you build your own server, use these settings. Set its
+// Addr before ListenAndServe. If h is a Handler, Shutdown ends its event streams.
 func NewHTTPServer(h http.Handler) *http.Server {
 	srv := &http.Server{
 		Handler:           h,

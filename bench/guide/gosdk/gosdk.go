@@ -26,7 +26,7 @@ func forecast(ctx context.Context, req *mcp.CallToolRequest, in Args) (*mcp.Call
 	if in.City == "Atlantis" {
 		return nil, Forecast{}, fmt.Errorf("%s is under water; name another city", in.City)
 	}
-	return nil, Forecast{Highs: make([]int, in.Days)}, nil
+	return nil, Forecast{Highs: make([]int, max(in.Days, 0))}, nil
 }
 
 func newServer() *mcp.Server {
@@ -35,8 +35,10 @@ func newServer() *mcp.Server {
 	return s
 }
 
-func ServeStdio() {
-	log.Fatal(newServer().Run(context.Background(), &mcp.StdioTransport{}))
+func main() {
+	if err := newServer().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		log.Fatal(err)
+	}
 }
 
 func order(ctx context.Context, req *mcp.CallToolRequest, in Args) (*mcp.CallToolResult, any, error) {
@@ -101,6 +103,7 @@ func text(s string) *mcp.CallToolResult {
 }
 
 func Main() {
+	main()
 	s := newServer()
 	logCalls(s)
 	mcp.AddTool(s, &mcp.Tool{Name: "order", Description: "Order a coat."}, order)

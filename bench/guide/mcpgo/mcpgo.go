@@ -27,13 +27,15 @@ func newServer(o ...server.ServerOption) *server.MCPServer {
 	s.AddTool(mcp.NewTool("forecast",
 		mcp.WithDescription("Forecast the weather."),
 		mcp.WithString("city", mcp.Required(), mcp.Description("name of the city")),
-		mcp.WithNumber("days", mcp.Description("days to forecast"), mcp.Max(10)),
+		mcp.WithNumber("days", mcp.Description("days to forecast"), mcp.Min(1), mcp.Max(10)),
 	), forecast)
 	return s
 }
 
-func ServeStdio() {
-	log.Fatal(server.ServeStdio(newServer()))
+func main() {
+	if err := server.ServeStdio(newServer()); err != nil {
+		log.Fatal(err)
+	}
 }
 
 func order(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -94,6 +96,7 @@ func callChild(ctx context.Context) error {
 }
 
 func Main() {
+	main()
 	s := newServer(logCalls())
 	s.AddTool(mcp.NewTool("order"), order)
 	s.AddTool(mcp.NewTool("copy"), copyFiles)

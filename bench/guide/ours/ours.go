@@ -7,17 +7,21 @@ import (
 	"errors"
 	"log"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/oauth"
 	"github.com/bossman-dev/bossman/mcp/streamable"
 )
 
 type Args struct {
 	City string `json:"city" jsonschema:"name of the city" minLength:"1"`
-	Days int    `json:"days,omitempty" jsonschema:"days to forecast" default:"3" maximum:"10"`
+	Days int    `json:"days,omitempty" jsonschema:"days to forecast" default:"3" minimum:"1" maximum:"10"`
 }
 
 type Forecast struct {
@@ -37,7 +41,7 @@ func newServer() *mcp.Server {
 	return s
 }
 
-func ServeStdio() {
+func main() {
 	if err := newServer().Serve(context.Background(), mcp.Stdio(nil)); err != nil {
 		log.Fatal(err)
 	}
@@ -48,6 +52,39 @@ func draw(ctx context.Context, c *mcp.Call, in Args) (mcp.Output[Forecast], erro
 		Value:   Forecast{Highs: []int{21}},
 		Content: []mcp.Content{mcp.Text("warm"), mcp.Image(chart, "image/png")},
 	}, nil
+}
+
+func addStations(s *mcp.Server) {
+	s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "weather://{station}", Name: "station", MIMEType: "text/plain"},
+		func(ctx context.Context, c *mcp.Call) (*mcp.ResourceResult, error) {
+			text, ok := stations[c.Argument("station")]
+			if !ok {
+				return nil, mcp.ErrNotFound
+			}
+			return &mcp.ResourceResult{Contents: []mcp.ResourceContents{{Text: text}}}, nil
+		})
+}
+
+func addReport(s *mcp.Server) {
+	s.AddPrompt(mcp.Prompt{Name: "report", Arguments: []mcp.PromptArgument{{Name: "city", Required: true}}},
+		func(ctx context.Context, c *mcp.Call) (*mcp.PromptResult, error) {
+			text := "Write a weather report for " + c.Argument("city")
+			return &mcp.PromptResult{Messages: []mcp.PromptMessage{{Role: "user", Content: mcp.Text(text)}}}, nil
+		})
+}
+
+func withCompletion() *mcp.Server {
+	return mcp.NewServer(mcp.Implementation{Name: "weather", Version: "1.0.0"}, &mcp.ServerOptions{
+		Complete: func(ctx context.Context, c *mcp.Call, p *mcp.CompleteParams) (*mcp.Completion, error) {
+			done := &mcp.Completion{}
+			for _, name := range slices.Sorted(maps.Keys(stations)) {
+				if p.Ref.URI == "weather://{station}" && strings.HasPrefix(name, p.Argument.Value) {
+					done.Values = append(done.Values, name)
+				}
+			}
+			return done, nil
+		},
+	})
 }
 
 func order(ctx context.Context, c *mcp.Call, in Args) (string, error) {
@@ -92,6 +129,25 @@ func ServeHTTP(s *mcp.Server) error {
 	mux.Handle("/mcp", h)
 	mux.HandleFunc("GET /healthz", func(http.ResponseWriter, *http.Request) {})
 	srv := streamable.NewHTTPServer(mux)
+	srv.Addr = ":8080"
+	srv.RegisterOnShutdown(h.Close)
+	return srv.ListenAndServe()
+}
+
+func ServeWithTokens(s *mcp.Server, verify func(ctx context.Context, token string) (mcp.Principal, error)) error {
+	auth := streamable.Bearer(verify, streamable.Resource{
+		URL:                  "https://weather.example/mcp",
+		AuthorizationServers: []string{"https://login.example"},
+	})
+	h := streamable.NewHandler(s, &streamable.Options{
+		Hosts:        []string{"weather.example"},
+		Authenticate: auth.Authenticate,
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", h)
+	mux.Handle(auth.MetadataPath(), auth)
+	srv := streamable.NewHTTPServer(mux)
+	srv.Addr = ":8080"
 	srv.RegisterOnShutdown(h.Close)
 	return srv.ListenAndServe()
 }
@@ -128,7 +184,27 @@ func callHTTP(ctx context.Context, url, key string) error {
 	return nil
 }
 
+func callOAuth(ctx context.Context, url string, openBrowser func(url string) error) error {
+	back, err := oauth.NewLoopback(openBrowser)
+	if err != nil {
+		return err
+	}
+	defer back.Close()
+	t, err := oauth.NewTransport(url, &oauth.Options{
+		Authorize: back.Authorize, Redirect: back.Redirect(), ClientName: "weather client",
+	})
+	if err != nil {
+		return err
+	}
+	c, err := streamable.Connect(ctx, url, &streamable.ClientOptions{Transport: t}, nil)
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}
+
 func Main() {
+	main()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	s := newServer()
@@ -136,6 +212,11 @@ func Main() {
 	mcp.AddTool(s, mcp.Tool{Name: "draw", Description: "Draw the weather."}, draw)
 	mcp.AddTool(s, mcp.Tool{Name: "order", Description: "Order a coat."}, order)
 	mcp.AddTool(s, mcp.Tool{Name: "copy", Description: "Copy files."}, copyFiles)
+	addStations(s)
+	addReport(s)
+	_ = withCompletion()
+	_ = ServeWithTokens(s, nil)
+	log.Print(callOAuth(ctx, "", nil))
 	log.Print(callChild(ctx), callHTTP(ctx, "", ""))
 }
 
@@ -143,4 +224,6 @@ var (
 	chart []byte
 	key   []byte
 	files []string
+
+	stations = map[string]string{"oslo": "21 degrees, clear"}
 )
