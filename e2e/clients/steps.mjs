@@ -75,7 +75,9 @@ export async function features(s) {
   const every = {
     text: 'abc', mail: 'ada@example.com', steps: 7.0, small: -3, count: 5, maybe: null, pair: [1, 2], map: { a: 1 }, ports: { 80: 'http' },
     when: '2026-07-28T01:02:03Z', wait: 1000, addr: '::1', big: 12345678901, number: 1.5, data: 'aGk=', quoted: '12',
-    any: { a: [null] }, raw: [1], inner: { x: 1 },
+    any: { a: [null] }, raw: [1], inner: { x: 1 }, part: 'p', point: { name: 'a' }, long: -9007199254740991, wide: 9007199254740991,
+    single: 1.5, own: -1.5, sizes: ['s', 'l'], places: [{ name: 'b' }], byName: { c: { name: 'd' } }, bySize: { l: { name: 'e' } },
+    matrix: [[1, 2.5], []], hash: [1, 2, 3, 4],
   };
   out.types = (await call('test_types', { ...every, tree: [{ text: 'leaf', maybe: 1 }] })).structuredContent;
   out.any = textOf(await call('test_any', { a: 1 }));

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math/big"
 	"net/netip"
+	"strconv"
 	"time"
 
 	"github.com/bossman-dev/bossman/mcp"
@@ -15,6 +17,31 @@ type size string
 
 func (size) Enum() []string  { return []string{"s", "l"} }
 func (s size) Title() string { return map[size]string{"s": "Small", "l": "Large"}[s] }
+
+// A celsius has its own JSON form, and so its own schema.
+type celsius float64
+
+func (c celsius) MarshalJSON() ([]byte, error) { return fmt.Appendf(nil, "%.1f", float64(c)), nil }
+
+func (c *celsius) UnmarshalJSON(b []byte) error {
+	f, err := strconv.ParseFloat(string(b), 64)
+	*c = celsius(f)
+	return err
+}
+
+func (celsius) JSONSchema() json.RawMessage {
+	return json.RawMessage(`{"type":"number","minimum":-273.15}`)
+}
+
+// A place is a type of the fields of everyType.
+type place struct {
+	Name string `json:"name" jsonschema:"name"`
+}
+
+// Promoted is embedded in everyType, which gets its fields.
+type Promoted struct {
+	Part string `json:"part,omitempty" jsonschema:"a field of an embedded struct"`
+}
 
 // everyType has every kind of Go type and every tag that AddTool takes. Clients
 // read the schema, and check results against it.
@@ -45,6 +72,19 @@ type everyType struct {
 	Inner  struct {
 		X int `json:"x" jsonschema:"x"`
 	} `json:"inner,omitzero" jsonschema:"an object"`
+	Promoted
+	Point  *place           `json:"point,omitempty" jsonschema:"an object or nothing"`
+	Long   int64            `json:"long,omitempty" jsonschema:"a long number"`
+	Wide   uint64           `json:"wide,omitempty" jsonschema:"a long positive number"`
+	Single float32          `json:"single,omitempty" jsonschema:"a number of 32 bits"`
+	Own    celsius          `json:"own,omitempty" jsonschema:"a type with its own form"`
+	Sizes  []size           `json:"sizes,omitempty" jsonschema:"choices"`
+	Places []place          `json:"places,omitempty" jsonschema:"objects"`
+	ByName map[string]place `json:"byName,omitempty" jsonschema:"objects by name"`
+	BySize map[size]*place  `json:"bySize,omitempty" jsonschema:"objects by choice"`
+	Matrix [][]float64      `json:"matrix,omitempty" jsonschema:"lists of numbers"`
+	Hash   [4]byte          `json:"hash,omitzero" jsonschema:"bytes of a fixed number"`
+
 	Tree []*everyType `json:"tree,omitempty" jsonschema:"more of the same"`
 }
 
