@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"net/netip"
@@ -17,7 +19,7 @@ import (
 )
 
 // For random struct types: what the input schema of a type allows can be decoded into it, and
-// what is encoded from it passes its output schema.
+// what is encoded from it passes its output schema and is decoded to the same.
 
 type promotes struct {
 	base
@@ -158,7 +160,43 @@ func TestInfer_whatIsEncodedPasses(t *testing.T) {
 		if err := check.check(text); err != nil {
 			t.Fatalf("%+v is encoded as %s, which does not match %s: %v", v.Elem(), text, schema, err)
 		}
+		// A client that has the type reads the value that was sent. A pointer to nothing becomes a
+		// nil pointer, which omitempty omits; and omitzero omits what is zero only when it is read.
+		back := reflect.New(typ)
+		if err := codecFor(typ).decode(text, back.Interface()); err != nil {
+			t.Fatalf("%s is not decoded into %s: %v", text, typ, err)
+		}
+		if again, err := codecFor(typ).encode(back.Interface()); err != nil ||
+			!strings.Contains(typ.String(), "omitzero") && !reflect.DeepEqual(withoutNulls(t, again), withoutNulls(t, text)) {
+			t.Fatalf("%s of type %s, decoded and encoded again, is %s, %v", text, typ, again, err)
+		}
 	})
+}
+
+// withoutNulls decodes a text, without members that are null.
+func withoutNulls(t *rapid.T, text []byte) any {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	var strip func(v any)
+	strip = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			maps.DeleteFunc(v, func(_ string, member any) bool { return member == nil })
+			for _, member := range v {
+				strip(member)
+			}
+		case []any:
+			for _, element := range v {
+				strip(element)
+			}
+		}
+	}
+	strip(v)
+	return v
 }
 
 // fill sets a value to something random.
