@@ -19,6 +19,12 @@ const (
 	maxLinks = 100
 )
 
+// The largest title and description of a task, in bytes.
+const (
+	MaxTitle       = maxTitle
+	MaxDescription = maxLong
+)
+
 // A text is a value to check: its name in errors, and how many bytes it may have.
 type text struct {
 	name, text string

@@ -58,10 +58,10 @@ type PlannedTask struct {
 	Existed bool
 }
 
-// maxPlan is the largest number of tasks in a plan, and maxPlanLinks that of its links,
+// MaxPlan is the largest number of tasks in a plan, and maxPlanLinks that of its links,
 // which one transaction writes.
 const (
-	maxPlan      = 500
+	MaxPlan      = 500
 	maxPlanLinks = 10_000
 )
 
@@ -235,8 +235,8 @@ func (p *Plan) drafts() ([]draft, int, error) {
 	if len(p.Tasks) == 0 {
 		return nil, 0, invalid("a plan needs at least one task")
 	}
-	if len(p.Tasks) > maxPlan {
-		return nil, 0, invalid("too many tasks in the plan: %d, want at most %d; split it", len(p.Tasks), maxPlan)
+	if len(p.Tasks) > MaxPlan {
+		return nil, 0, invalid("too many tasks in the plan: %d, want at most %d; split it", len(p.Tasks), MaxPlan)
 	}
 	index := make(map[string]int, len(p.Tasks))
 	for i, t := range p.Tasks {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"syscall"
 )
 
 const (
@@ -29,7 +30,7 @@ func (c *Client) Read(p Places) ([]Server, error) {
 		var text []byte
 		var err error
 		if f.Scope == User {
-			text, err = readFile(f.Path, cmp.Or(c.row.Limit, maxFile), os.Stat, os.Open)
+			text, err = readFile(f.Path, cmp.Or(c.row.Limit, maxFile), os.OpenFile, nil)
 		} else {
 			text, err = readInside(p.Project, f.Path)
 		}
@@ -64,24 +65,38 @@ func readInside(project, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := root.Stat(name)
-	if err == nil && ofOthers(info) {
-		return nil, errors.New("belongs to another user, and is not read: if you trust it, copy it to a file of your own")
-	}
+	text, err := readFile(name, maxProject, root.OpenFile, func(info fs.FileInfo) error {
+		if ofOthers(info) {
+			return errors.New("belongs to another user, and is not read: if you trust it, copy it to a file of your own")
+		}
+		return nil
+	})
 	if err != nil {
-		if _, there := os.Stat(path); there == nil {
+		_, inside := root.Stat(name)
+		if _, there := os.Stat(path); inside != nil && there == nil {
 			return nil, errors.New("leads out of the project by a symbolic link, and is not read: put the file itself there")
 		}
 	}
-	return readFile(name, maxProject, root.Stat, root.Open)
+	return text, err
 }
 
-// readFile reads a file that is not world-writable, with functions such as os.Stat and os.Open.
-func readFile(path string, limit int64, stat func(string) (fs.FileInfo, error), open func(string) (*os.File, error)) ([]byte, error) {
-	// Stat before opening, because opening a named pipe would block.
-	info, err := stat(path)
+// readFile reads a regular file that is not world-writable, and that allowed, if it is not nil, has no error for.
+// The function open is os.OpenFile or that of an os.Root. The file that is read is the one that was checked, and
+// readFile does not wait for a pipe.
+func readFile(path string, limit int64, open func(string, int, fs.FileMode) (*os.File, error), allowed func(fs.FileInfo) error) ([]byte, error) {
+	f, err := open(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, withoutPath(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, withoutPath(err)
+	}
+	if allowed != nil {
+		if err := allowed(info); err != nil {
+			return nil, err
+		}
 	}
 	switch {
 	case !info.Mode().IsRegular():
@@ -91,11 +106,6 @@ func readFile(path string, limit int64, stat func(string) (fs.FileInfo, error), 
 	case info.Size() > limit:
 		return nil, fmt.Errorf("has %d bytes, the limit is %d", info.Size(), limit)
 	}
-	f, err := open(path)
-	if err != nil {
-		return nil, withoutPath(err)
-	}
-	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(text)) > limit {
 		err = fmt.Errorf("has more than %d bytes", limit)

@@ -105,6 +105,30 @@ func TestRead_refused(t *testing.T) {
 	}
 }
 
+// A file that is exchanged for a pipe while it is read is not waited for: what is checked is what is open.
+func TestRead_exchanged(t *testing.T) {
+	_, p, path := cursor(t)
+	write(t, path, `{}`)
+	root, err := os.OpenRoot(p.Home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for name, open := range map[string]func(string, int, fs.FileMode) (*os.File, error){
+		path: os.OpenFile, strings.TrimPrefix(path, p.Home+"/"): root.OpenFile,
+	} {
+		exchange := func(name string, flag int, perm fs.FileMode) (*os.File, error) {
+			if err := errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			return open(name, flag, perm)
+		}
+		if _, err := readFile(name, maxFile, exchange, nil); err == nil || err.Error() != "is not a regular file" {
+			t.Errorf("readFile = %v, want that it is not a regular file", err)
+		}
+	}
+}
+
 // Files of Claude Code hold more than servers, and grow.
 func TestRead_largeClaude(t *testing.T) {
 	c, _ := Find("claude")

@@ -27,7 +27,7 @@ func (c *Client) Hooks(p Places) (list []Hook, err error) {
 	for _, f := range files.Files(p) {
 		var text []byte
 		if f.Scope == User {
-			text, err = readFile(f.Path, cmp.Or(c.row.Limit, maxFile), os.Stat, os.Open)
+			text, err = readFile(f.Path, cmp.Or(c.row.Limit, maxFile), os.OpenFile, nil)
 		} else {
 			text, err = readInside(p.Project, f.Path)
 		}

@@ -105,14 +105,15 @@ func (p *Plan) readBackup() ([]byte, error) {
 
 // read reads a file of this user, and returns nil if there is none.
 func (t *target) read(name string, limit int64) ([]byte, error) {
-	info, err := t.root.Stat(name)
+	text, err := readFile(name, limit, t.root.OpenFile, func(info fs.FileInfo) error {
+		if ofOthers(info) {
+			return errors.New("belongs to another user, and is not changed")
+		}
+		return nil
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err == nil && ofOthers(info) {
-		return nil, errors.New("belongs to another user, and is not changed")
-	}
-	text, err := readFile(name, limit, t.root.Stat, t.root.Open)
 	if err == nil && text == nil {
 		text = []byte{}
 	}

@@ -10,8 +10,9 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
+
+	"github.com/bossman-dev/bossman/internal/plaindir"
 )
 
 // ErrNoRepo means that a directory is in no git repository.
@@ -303,17 +304,10 @@ func openPlain(path string, limit int64) (*os.File, error) {
 
 // openPlainWith is openPlain with a function in place of os.OpenFile, such as that of an os.Root.
 func openPlainWith(open func(string, int, fs.FileMode) (*os.File, error), path string, limit int64) (*os.File, error) {
-	f, err := open(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > limit) {
-		err = fmt.Errorf("%w: %q is not a regular file of at most %d bytes", fs.ErrInvalid, path, limit)
-	}
-	if err != nil {
+	f, info, err := plaindir.OpenFile(open, path)
+	if err == nil && info.Size() > limit {
 		f.Close()
-		return nil, err
+		return nil, fmt.Errorf("%w: %q is not a regular file of at most %d bytes", fs.ErrInvalid, path, limit)
 	}
-	return f, nil
+	return f, err
 }

@@ -114,7 +114,7 @@ func (a *app) readKey(ctx context.Context, name string) (auth.Secret, error) {
 		text, err := a.ReadSecret(ctx, fmt.Sprintf("Key for %s: ", name))
 		return checkedKey([]byte(text), err)
 	}
-	return checkedKey(a.ReadFile(ctx, "-"))
+	return checkedKey(a.ReadFile(ctx, "-", console.MaxInput))
 }
 
 func checkedKey(text []byte, err error) (auth.Secret, error) {

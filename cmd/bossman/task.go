@@ -53,7 +53,7 @@ func (f *taskFlags) readDescription(ctx context.Context, a *app) error {
 	if f.description != "-" {
 		return nil
 	}
-	text, err := a.ReadFile(ctx, "-")
+	text, err := a.ReadFile(ctx, "-", console.MaxInput)
 	f.description = string(text)
 	return err
 }

@@ -45,7 +45,7 @@ has landed, its issue gets a comment.`,
 			if from != "" || len(labels) > 0 {
 				return a.importIssues(ctx, from, args, labels)
 			}
-			text, err := a.ReadFile(ctx, args[0])
+			text, err := a.ReadFile(ctx, args[0], console.MaxInput)
 			if err := cmp.Or(a.RefuseAgent(), err); err != nil { // an export says who people are, and what was observed
 				return fmt.Errorf("read the export: %w", err)
 			}

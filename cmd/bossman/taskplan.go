@@ -29,7 +29,7 @@ Markdown checklist, or the JSON of the tool create_plan.
 
 Braces may contain key, after, priority, skills, areas, evidence, acceptance and
 draft. A part also waits for everything that its parent comes after. Cycles are
-rejected; the error shows the path.
+rejected; the error shows the path. A plan has at most 500 tasks, and 1 MiB.
 
 Reading the same file again creates nothing. After an edit of the file, only the items
 that are new are created: an item is known by its title, the titles above it, and the
@@ -37,7 +37,7 @@ goal. The tasks that are there do not change; use bossman task edit.`,
 		Example: "  bossman task plan plan.md --dry-run\n  bossman task plan plan.json --draft",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			text, err := a.ReadFile(ctx, args[0])
+			text, err := a.ReadFile(ctx, args[0], planfile.MaxFile)
 			if err != nil {
 				return fmt.Errorf("read the plan: %w", err)
 			}

@@ -65,7 +65,7 @@ nothing: it never keeps a session from going on.`,
 // at runs a hook. What fails is left out.
 func (c *cli) at(ctx context.Context, event hookEvent) (text string) {
 	var in hookInput
-	if input, err := c.ReadFile(ctx, "-"); err == nil {
+	if input, err := c.ReadFile(ctx, "-", console.MaxInput); err == nil {
 		_ = json.Unmarshal(input, &in) // without it, only claims of no known session are found
 	}
 	_ = c.run(ctx, func(ctx context.Context, s *session) error {

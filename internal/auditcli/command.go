@@ -2,7 +2,6 @@
 package auditcli
 
 import (
-	"os"
 	"time"
 
 	"github.com/bossman-dev/bossman/internal/console"
@@ -50,7 +49,7 @@ type verdictJSON struct {
 func verify(out *console.Console, paths []string, head string) error {
 	c := telemetry.NewAuditCheck(head)
 	for _, path := range paths {
-		f, err := os.Open(path)
+		f, err := console.OpenFile(path)
 		if err != nil {
 			return err
 		}

@@ -3,9 +3,9 @@ package config
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/internal/plaindir"
@@ -21,15 +21,15 @@ const (
 
 // readOwn reads a file of the user's.
 func readOwn(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, info, err := plaindir.OpenFile(os.OpenFile, path)
 	if err != nil {
 		return nil, err
 	}
-	if info, err := f.Stat(); err == nil && owner(info) != "" {
-		f.Close()
+	defer f.Close()
+	if owner(info) != "" {
 		return nil, console.Errorf(console.Denied, "chown it, or remove it", "%q belongs to %s, and a configuration of others is not used", path, owner(info))
 	}
-	return readAll(f, path, maxFile)
+	return readAll(f, info, path)
 }
 
 // readPlain reads a file that this program writes, and that is no symbolic link.
@@ -53,23 +53,18 @@ func readInside(root, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := dir.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, info, err := plaindir.OpenFile(dir.OpenFile, rel)
 	if err != nil {
 		return nil, err
 	}
-	return readAll(f, path, maxFile)
+	defer f.Close()
+	return readAll(f, info, path)
 }
 
-// readAll reads a regular file of bounded size, and closes it: a repository may bring a pipe
-// or a device under the name of its configuration.
-func readAll(f *os.File, path string, limit int64) ([]byte, error) {
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
+// readAll reads a configuration file, whose size is bounded.
+func readAll(f io.Reader, info fs.FileInfo, path string) ([]byte, error) {
+	if info.Size() > maxFile {
+		return nil, fmt.Errorf("%q has %d bytes, want at most %d KiB", path, info.Size(), maxFile>>10)
 	}
-	if !info.Mode().IsRegular() || info.Size() > limit {
-		return nil, fmt.Errorf("%q is not a regular file of at most %d KiB", path, limit>>10)
-	}
-	return io.ReadAll(io.LimitReader(f, limit))
+	return io.ReadAll(io.LimitReader(f, maxFile))
 }

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
 	"golang.org/x/term"
+
+	"github.com/bossman-dev/bossman/internal/plaindir"
 )
 
 // Prompt asks for a line. The end of the input is an empty line.
@@ -55,30 +58,43 @@ func (c *Console) ReadSecret(ctx context.Context, text string) (string, error) {
 	return strings.TrimSpace(string(secret)), err
 }
 
-// maxInput bounds a file that was named on the command line.
-const maxInput = 64 << 20
+// MaxInput bounds what a command reads at once, unless it has a limit of its own.
+const MaxInput = 64 << 20
 
-// ReadFile reads a file that was named on the command line; - is standard input. It may be
-// a pipe.
-func (c *Console) ReadFile(ctx context.Context, name string) ([]byte, error) {
+// ReadFile reads a regular file of at most limit bytes that was named on the command line. The
+// name - is standard input, which may be a pipe.
+func (c *Console) ReadFile(ctx context.Context, name string, limit int64) ([]byte, error) {
 	return interruptible(ctx, func() ([]byte, error) {
 		f := c.Stdin
 		if name != "-" {
 			var err error
-			if f, err = os.Open(name); err != nil {
+			if f, err = OpenFile(name); CodeOf(err) == Usage {
+				return nil, WithNext(err, "use - to read standard input, which may be a pipe")
+			} else if err != nil {
 				return nil, err
 			}
 			defer f.Close()
 		}
-		if info, err := f.Stat(); err == nil && info.Size() > maxInput {
-			return nil, fmt.Errorf("%s is over %d MiB", name, maxInput>>20)
+		tooLong := Usagef("%s is over %d MiB", name, limit>>20)
+		if info, err := f.Stat(); err == nil && info.Size() > limit {
+			return nil, tooLong
 		}
-		text, err := io.ReadAll(io.LimitReader(f, maxInput+1))
-		if err == nil && len(text) > maxInput {
-			err = fmt.Errorf("%s is over %d MiB", name, maxInput>>20)
+		text, err := io.ReadAll(io.LimitReader(f, limit+1))
+		if err == nil && int64(len(text)) > limit {
+			return nil, tooLong
 		}
 		return text, err
 	})
+}
+
+// OpenFile opens a regular file that was named on the command line. It does not wait for the
+// other end of a pipe.
+func OpenFile(name string) (*os.File, error) {
+	f, _, err := plaindir.OpenFile(os.OpenFile, name)
+	if errors.Is(err, fs.ErrInvalid) {
+		return nil, Usagef("%s is not a regular file", name)
+	}
+	return f, err
 }
 
 // interruptible calls read and returns early if ctx ends: Ctrl-C must not wait for a key.

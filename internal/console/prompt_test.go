@@ -24,7 +24,7 @@ func TestPrompt_interrupted(t *testing.T) {
 	if _, err := c.Prompt(ctx, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("Prompt = %v, want %v", err, context.Canceled)
 	}
-	if _, err := c.ReadFile(ctx, "-"); !errors.Is(err, context.Canceled) {
+	if _, err := c.ReadFile(ctx, "-", MaxInput); !errors.Is(err, context.Canceled) {
 		t.Errorf("ReadFile = %v, want %v", err, context.Canceled)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"regexp"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/bossman-dev/bossman/internal/plaindir"
 )
 
 // maxLook is how many bytes of a project's file are looked at.
@@ -80,17 +82,16 @@ func nodeCheck(root *os.Root, text []byte) []string {
 	return []string{"npm", "test"}
 }
 
-// look reads the beginning of a regular file in a project. It follows no symbolic link.
+// look reads the beginning of a regular file in a project. It follows no symbolic link, and waits for no pipe.
 func look(root *os.Root, name string) ([]byte, bool) {
-	info, err := root.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil, false
-	}
-	f, err := root.Open(name)
+	f, info, err := plaindir.OpenFile(root.OpenFile, name)
 	if err != nil {
 		return nil, false
 	}
 	defer f.Close()
+	if named, err := root.Lstat(name); err != nil || !os.SameFile(named, info) {
+		return nil, false
+	}
 	text, err := io.ReadAll(io.LimitReader(f, maxLook))
 	return text, err == nil
 }

@@ -83,12 +83,12 @@ func (s *session) readInput(ctx context.Context, name string) (map[string]jsonte
 	if name == "" {
 		return given, nil
 	}
-	text, err := s.ReadFile(ctx, name)
+	text, err := s.ReadFile(ctx, name, maxInput)
+	if console.CodeOf(err) == console.Usage {
+		return nil, fmt.Errorf("--input: %w", err)
+	}
 	if err != nil {
 		return nil, console.Errorf(console.NotFound, "check the file name", "--input %s: %w", name, err)
-	}
-	if len(text) > maxInput {
-		return nil, console.Usagef("--input %s is larger than %d bytes", name, maxInput)
 	}
 	if err := json.Unmarshal(text, &given); err != nil {
 		where := ""

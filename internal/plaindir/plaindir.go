@@ -1,6 +1,7 @@
 // Package plaindir opens directories in which Bossman keeps files and which agents may write, also
 // from a sandbox: an agent can exchange such a directory for a symbolic link at any time. What is
-// done with the opened directory is done in that directory, wherever its path leads by then.
+// done with the opened directory is done in that directory, wherever its path leads by then. OpenFile
+// opens files that others may have put there, also pipes.
 package plaindir
 
 import (
@@ -84,6 +85,24 @@ func notPlain(path string) error {
 	return fmt.Errorf("%q is a symbolic link or not a directory, and is not followed: if you did not make it, do not trust what did; otherwise put the directory itself there", path)
 }
 
+// OpenFile opens a regular file for reading, with os.OpenFile or that of an os.Root, which follow
+// symbolic links. It waits for no pipe. The error for what is not a regular file is fs.ErrInvalid.
+func OpenFile(open func(name string, flag int, perm fs.FileMode) (*os.File, error), name string) (*os.File, fs.FileInfo, error) {
+	f, err := open(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%q is not a regular file: %w", name, fs.ErrInvalid)
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
 // Read reads a regular file of at most max bytes in an opened directory. It follows no symbolic link,
 // and waits for no pipe.
 func Read(dir *os.Root, name string, max int64) ([]byte, error) {
@@ -93,13 +112,16 @@ func Read(dir *os.Root, name string, max int64) ([]byte, error) {
 	} else if !info.Mode().IsRegular() {
 		return nil, invalid
 	}
-	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, info, err := OpenFile(dir.OpenFile, name)
+	if errors.Is(err, fs.ErrInvalid) {
+		return nil, invalid
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > max {
-		return nil, errors.Join(err, invalid)
+	if info.Size() > max {
+		return nil, invalid
 	}
 	return io.ReadAll(io.LimitReader(f, max))
 }

@@ -5,11 +5,8 @@ package planfile
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,22 +16,31 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// MaxFile bounds the file of a plan, in bytes.
+const MaxFile = 1 << 20
+
+var newline = []byte("\n")
+
 // Parse reads a plan. A text that starts with { or [ is JSON, any other is a Markdown
-// checklist.
+// checklist. It takes time and memory in proportion to the text, and stops at the limits of
+// the board.
 func Parse(text []byte) (board.Plan, error) {
+	if len(text) > MaxFile {
+		return board.Plan{}, fmt.Errorf("a plan of %d bytes is too long, want at most %d", len(text), MaxFile)
+	}
 	if start := bytes.TrimSpace(text); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
-		return parseJSON(start)
+		return parseJSON(start, 1+bytes.Count(text[:bytes.Index(text, start)], newline))
 	}
 	return parseMarkdown(string(text))
 }
 
 // planJSON is what the tool create_plan takes.
 type planJSON struct {
-	Tasks  []taskJSON `json:"tasks"`
-	Goal   string     `json:"goal"`
-	Draft  bool       `json:"draft"`
-	DryRun bool       `json:"dry_run"`
-	Key    string     `json:"idempotency_key"`
+	Tasks  taskList `json:"tasks"`
+	Goal   string   `json:"goal"`
+	Draft  bool     `json:"draft"`
+	DryRun bool     `json:"dry_run"`
+	Key    string   `json:"idempotency_key"`
 }
 
 type taskJSON struct {
@@ -49,6 +55,59 @@ type taskJSON struct {
 	Skills      list   `json:"skills"`
 	Evidence    list   `json:"evidence"`
 	Draft       bool   `json:"draft"`
+}
+
+// taskList is the tasks of a plan.
+type taskList []taskJSON
+
+// A limitError is a task that exceeds a limit of the board. It begins after the offset.
+type limitError struct {
+	after int64
+	err   error
+}
+
+func (e *limitError) Error() string { return e.err.Error() }
+func (e *limitError) Unwrap() error { return e.err }
+
+func (l *taskList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	if d.PeekKind() != '[' {
+		return json.UnmarshalDecode(d, (*[]taskJSON)(l))
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	for d.PeekKind() != ']' {
+		after := d.InputOffset()
+		if len(*l) == board.MaxPlan {
+			return &limitError{after, errTooMany}
+		}
+		var t taskJSON
+		if err := json.UnmarshalDecode(d, &t); err != nil {
+			return err
+		}
+		if err := cmp.Or(checkTitle(t.Title), checkDescription(len(strings.TrimSpace(t.Description)))); err != nil {
+			return &limitError{after, err}
+		}
+		*l = append(*l, t)
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+var errTooMany = fmt.Errorf("too many tasks in the plan: want at most %d; split it", board.MaxPlan)
+
+func checkTitle(title string) error {
+	if n := len(strings.TrimSpace(title)); n > board.MaxTitle {
+		return fmt.Errorf("the title is too long: %d bytes, want at most %d", n, board.MaxTitle)
+	}
+	return nil
+}
+
+func checkDescription(n int) error {
+	if n > board.MaxDescription {
+		return fmt.Errorf("the description is too long: want at most %d bytes", board.MaxDescription)
+	}
+	return nil
 }
 
 // list is an array, or one string with commas.
@@ -66,7 +125,8 @@ func (t *list) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return json.UnmarshalDecode(d, (*[]string)(t))
 }
 
-func parseJSON(text []byte) (board.Plan, error) {
+// parseJSON reads JSON that starts on a line.
+func parseJSON(text []byte, line int) (board.Plan, error) {
 	var in planJSON
 	var err error
 	if text[0] == '[' {
@@ -74,51 +134,51 @@ func parseJSON(text []byte) (board.Plan, error) {
 	} else {
 		err = json.Unmarshal(text, &in, json.RejectUnknownMembers(true))
 	}
+	if e, ok := errors.AsType[*limitError](err); ok {
+		task := bytes.TrimLeft(text[e.after:], ", \t\r\n")
+		return board.Plan{}, fmt.Errorf("line %d: %w", line+bytes.Count(text[:len(text)-len(task)], newline), e.err)
+	}
 	if err != nil {
 		return board.Plan{}, err
 	}
 	plan := board.Plan{Goal: in.Goal, Hold: in.Draft, DryRun: in.DryRun, Key: in.Key}
-	titles := map[string]taskJSON{}
+	index := map[string]int{}
 	for i := range in.Tasks {
 		t := &in.Tasks[i]
 		if t.Key == "" {
 			t.Key = strconv.Itoa(i + 1)
 		}
-		titles[t.Key] = *t
+		index[t.Key] = i
 	}
-	items := itemNames{goal: in.Goal, seen: map[string]int{}}
-	for _, t := range in.Tasks {
+	goal := goalPath(in.Goal)
+	paths := make([]itemPath, len(in.Tasks))
+	known := make([]bool, len(in.Tasks))
+	var pathOf func(i int) itemPath
+	pathOf = func(i int) itemPath {
+		if !known[i] {
+			paths[i], known[i] = goal, true // where a cycle ends, which the board rejects
+			up := goal
+			if j, ok := index[in.Tasks[i].Parent]; ok {
+				up = pathOf(j)
+			}
+			paths[i] = up.below(in.Tasks[i].Title)
+		}
+		return paths[i]
+	}
+	items := itemNames{}
+	for i, t := range in.Tasks {
 		task, err := t.task()
 		if err != nil {
-			return plan, fmt.Errorf("task %q: %w", t.Key, err)
+			return plan, fmt.Errorf("task %.40q: %w", t.Key, err)
 		}
-		path := []string{t.Title}
-		for up, depth := titles[t.Parent], 0; up.Key != "" && depth < len(in.Tasks); up, depth = titles[up.Parent], depth+1 {
-			path = append([]string{up.Title}, path...)
-		}
-		task.Item = items.name(path)
+		task.Item = items.name(pathOf(i))
 		plan.Tasks = append(plan.Tasks, task)
 	}
 	return plan, nil
 }
 
-// itemNames names the items of a plan, so that they are recognized when the file is read
-// again: by the goal, and by the titles of the item and of those above it. Items with the
-// same titles are counted.
-type itemNames struct {
-	goal string
-	seen map[string]int
-}
-
-func (n *itemNames) name(path []string) string {
-	text := strings.Join(append([]string{n.goal}, path...), "\x00")
-	n.seen[text]++
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", text, n.seen[text]))
-	return "plan:" + hex.EncodeToString(sum[:16])
-}
-
 func (t taskJSON) task() (board.PlanTask, error) {
-	out := board.PlanTask{Key: t.Key, After: t.After, Within: t.Parent, NewTask: board.NewTask{
+	out := board.PlanTask{Key: t.Key, After: unique(t.After), Within: t.Parent, NewTask: board.NewTask{
 		Title: t.Title, Description: t.Description, Acceptance: t.Acceptance, Priority: board.Normal, Areas: t.Areas, Skills: t.Skills,
 		Wants: EvidenceKinds(t.Evidence), Hold: t.Draft,
 	}}
@@ -130,6 +190,16 @@ func (t taskJSON) task() (board.PlanTask, error) {
 	return out, err
 }
 
+// unique returns a list without what it repeats.
+func unique(list []string) []string {
+	seen := make(map[string]bool, len(list))
+	return slices.DeleteFunc(list, func(s string) bool {
+		repeated := seen[s]
+		seen[s] = true
+		return repeated
+	})
+}
+
 // EvidenceKinds reads kinds of evidence: one in each text, or several with commas, in any
 // letter case.
 func EvidenceKinds(list []string) []board.EvidenceKind {
@@ -138,142 +208,4 @@ func EvidenceKinds(list []string) []board.EvidenceKind {
 		out = append(out, board.EvidenceKind(strings.ToLower(k)))
 	}
 	return out
-}
-
-var (
-	// itemLine is an item of a checklist: its indent, the tick, the text.
-	itemLine = regexp.MustCompile(`^(\s*)(?:[-*+]|\d+[.)])\s+\[([ xX])\]\s+(.+?)\s*$`)
-	// titleBraces is a title and the braces at its end.
-	titleBraces = regexp.MustCompile(`^(.*?)\s*\{\s*((?:key|after|priority|skills?|areas?|evidence|acceptance|draft)\s*:[^{}]*)\}$`)
-	// heading is a heading of any level.
-	heading = regexp.MustCompile(`^#+\s+(.+?)\s*#*$`)
-)
-
-// parseMarkdown reads a checklist. An item that is indented below another is a part of it;
-// other lines below an item are its description.
-func parseMarkdown(text string) (board.Plan, error) {
-	var plan board.Plan
-	type open struct {
-		indent int
-		key    string
-		path   []string // titles
-	}
-	var above []open
-	done := map[string]bool{}
-	items := itemNames{seen: map[string]int{}}
-	item := map[*taskJSON]string{}
-	var task *taskJSON
-	var tasks []*taskJSON
-	ticked := false
-	no := 0
-	for l := range strings.Lines(text) {
-		l = strings.ReplaceAll(strings.TrimRight(l, "\r\n"), "\t", "    ")
-		m := itemLine.FindStringSubmatch(l)
-		if m == nil {
-			head := heading.FindStringSubmatch(l)
-			switch {
-			case head != nil && no == 0 && plan.Goal == "":
-				plan.Goal = head[1]
-			case head != nil:
-				task, ticked = nil, false
-			case task != nil && !ticked:
-				task.Description += strings.TrimSpace(l) + "\n"
-			}
-			continue
-		}
-		no++
-		next := &taskJSON{Key: strconv.Itoa(no), Title: m[3]}
-		if err := next.readBraces(); err != nil {
-			return plan, fmt.Errorf("task %d: %w", no, err)
-		}
-		indent := len(m[1])
-		for len(above) > 0 && above[len(above)-1].indent >= indent {
-			above = above[:len(above)-1]
-		}
-		path := []string{next.Title}
-		if len(above) > 0 {
-			up := above[len(above)-1]
-			next.Parent = up.key
-			path = append(slices.Clone(up.path), path...)
-		}
-		above = append(above, open{indent, next.Key, path})
-		items.goal = plan.Goal
-		item[next] = items.name(path)
-		task, ticked = next, m[2] != " "
-		if ticked {
-			done[next.Key] = true
-			continue
-		}
-		tasks = append(tasks, next)
-	}
-	if no == 0 {
-		return plan, errors.New("there is no line such as “- [ ] What is to be done”")
-	}
-	for _, t := range tasks {
-		t.Description = strings.TrimSpace(t.Description)
-		var after list
-		for _, key := range t.After {
-			if !done[key] {
-				after = append(after, key)
-			}
-		}
-		t.After = after
-		if done[t.Parent] {
-			t.Parent = ""
-		}
-		one, err := t.task()
-		if err != nil {
-			return plan, fmt.Errorf("task %q: %w", t.Title, err)
-		}
-		one.Item = item[t]
-		plan.Tasks = append(plan.Tasks, one)
-	}
-	if len(plan.Tasks) == 0 {
-		return plan, errors.New("every task in it is ticked")
-	}
-	return plan, nil
-}
-
-// readBraces moves the settings in braces at the end of the title into their fields.
-func (t *taskJSON) readBraces() error {
-	m := titleBraces.FindStringSubmatch(t.Title)
-	if m == nil {
-		return nil
-	}
-	t.Title = m[1]
-	name := ""
-	for part := range strings.SplitSeq(m[2], ",") {
-		value := strings.TrimSpace(part)
-		if k, v, ok := strings.Cut(part, ":"); ok {
-			name, value = strings.TrimSpace(k), strings.TrimSpace(v)
-		}
-		switch name {
-		case "key":
-			t.Key = cmp.Or(value, t.Key)
-		case "after":
-			t.After = append(t.After, strings.Fields(value)...)
-		case "priority":
-			t.Priority = value
-		case "skill", "skills":
-			t.Skills = append(t.Skills, strings.Fields(value)...)
-		case "area", "areas":
-			t.Areas = append(t.Areas, strings.Fields(value)...)
-		case "evidence":
-			t.Evidence = append(t.Evidence, strings.Fields(value)...)
-		case "acceptance":
-			if t.Acceptance != "" {
-				t.Acceptance += ", "
-			}
-			t.Acceptance += value
-		case "draft":
-			draft, err := strconv.ParseBool(value)
-			if err != nil {
-				return fmt.Errorf("draft is true or false, not %q", value)
-			}
-			t.Draft = draft
-		default:
-			return fmt.Errorf("there is no %q between braces", name)
-		}
-	}
-	return nil
 }

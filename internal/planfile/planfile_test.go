@@ -74,14 +74,22 @@ func FuzzParse(f *testing.F) {
 	f.Add("# Goal\n- [ ] One {key: a, priority: high}\n  - [x] Two\n    - [ ] Three {after: a, draft: true}\n")
 	f.Add(`{"tasks":[{"key":"a","title":"x","after":"b, c","evidence":["tests"]}],"goal":"g","draft":true}`)
 	f.Add(`[{"title":"x"}]`)
+	f.Add("- [ ] a\n\n  b\n\n\n  c\n\n- [ ] a {after: x x, acceptance: y, z}")
+	f.Add(`[{"key":"a","parent":"b","after":["x","x"]},{"key":"b","parent":"a"}]`)
 	f.Fuzz(func(t *testing.T, text string) {
 		plan, err := Parse([]byte(text))
 		if err != nil {
 			return
 		}
+		if len(plan.Tasks) > board.MaxPlan {
+			t.Errorf("%d tasks", len(plan.Tasks))
+		}
 		for _, task := range plan.Tasks {
-			if task.Key == "" {
-				t.Errorf("a task without a key: %+v", task)
+			if task.Key == "" || task.Item == "" {
+				t.Errorf("a task without a key or an item: %+v", task)
+			}
+			if len(strings.TrimSpace(task.Title)) > board.MaxTitle || len(strings.TrimSpace(task.Description)) > board.MaxDescription {
+				t.Errorf("a task that is too long: %+v", task)
 			}
 		}
 	})
