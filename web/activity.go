@@ -48,6 +48,20 @@ func newActivity(b access.Board) *activity {
 	return &activity{board: b, runs: map[board.Handle]*runActivity{}}
 }
 
+// forget drops what is known of those who worked on a task.
+func (a *activity) forget(task board.ID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	maps.DeleteFunc(a.runs, func(h board.Handle, _ *runActivity) bool { return h.Task == task })
+}
+
+// reset drops everything.
+func (a *activity) reset() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	clear(a.runs)
+}
+
 // A doing is a copy of what is known of an agent at work.
 type doing struct {
 	Entry string    // the last entry of its log

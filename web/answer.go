@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -107,19 +108,42 @@ const maxAnswers = 200
 
 // answers remembers the questions of each project that were answered last, for the inbox and
 // to find earlier answers to the same question. The follower adds their ids; they are read
-// when a page needs them.
+// when a page needs them, and again if something of their task was erased.
 type answers struct {
 	mu  sync.Mutex
 	ids map[string][]board.QuestionID
 	got map[board.QuestionID]board.Question
+	// dropped counts how often questions were dropped from got. One that was read before that is not kept.
+	dropped int
 }
 
 func newAnswers() *answers {
-	return &answers{ids: map[string][]board.QuestionID{}, got: map[board.QuestionID]board.Question{}}
+	a := &answers{}
+	a.reset()
+	return a
 }
 
-// add notes an event that answers a question.
+// reset forgets everything.
+func (a *answers) reset() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ids, a.got = map[string][]board.QuestionID{}, map[board.QuestionID]board.Question{}
+	a.dropped++
+}
+
+// drop drops the questions of a task.
+func (a *answers) drop(task board.ID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	maps.DeleteFunc(a.got, func(_ board.QuestionID, q board.Question) bool { return q.Claim.Task == task })
+	a.dropped++
+}
+
+// add notes an event that answers a question, or one that says that something was erased.
 func (a *answers) add(e board.Event) {
+	if e.Kind == board.EventErased {
+		a.drop(e.Task)
+	}
 	if e.Kind != board.EventAnswered || e.Detail.Question == 0 {
 		return
 	}
@@ -149,6 +173,7 @@ func (a *answers) of(ctx context.Context, b access.Board, project string) (list 
 	for _, id := range slices.Backward(ids) {
 		a.mu.Lock()
 		q, ok := a.got[id]
+		dropped := a.dropped
 		a.mu.Unlock()
 		if !ok {
 			if read++; read > atOnce {
@@ -159,7 +184,9 @@ func (a *answers) of(ctx context.Context, b access.Board, project string) (list 
 				continue
 			}
 			a.mu.Lock()
-			a.got[id] = q
+			if a.dropped == dropped {
+				a.got[id] = q
+			}
 			a.mu.Unlock()
 		}
 		list = append(list, q)
@@ -182,7 +209,7 @@ func (q *request) addSimilar(ctx context.Context, list []ask, now time.Time) {
 	for i := range list {
 		a := &list[i]
 		for _, old := range q.site.answers.of(ctx, q.site.board, a.Project) {
-			if len(a.Similar) == most || old.ID == a.ID || old.AnsweredAs != board.ByPerson || strings.TrimSpace(old.Text) != a.asked {
+			if len(a.Similar) == most || old.ID == a.ID || old.AnsweredAs != board.ByPerson || old.Answer == board.Erased || strings.TrimSpace(old.Text) != a.asked {
 				continue
 			}
 			v := q.newAnswered(&old, now)

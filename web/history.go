@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -40,7 +41,8 @@ type try struct {
 	How     outcome
 	Text    string
 
-	at time.Time // of the event that was added last
+	at                time.Time // of the event that was added last
+	claimSeq, textSeq int64     // the events that Client and Text are from
 }
 
 type tryKey struct {
@@ -58,6 +60,8 @@ type wentBack struct {
 	Text    string
 	Told    board.Returned
 	To      board.Status
+
+	seq int64
 }
 
 // An act is something that a person did.
@@ -68,6 +72,8 @@ type act struct {
 	Task   board.ID
 	Text   string
 	Fields []string
+
+	seq int64
 }
 
 // history is what happened lately, folded from the feed. It is in memory: each process folds
@@ -82,13 +88,32 @@ type history struct {
 	accepted map[board.ID]time.Time
 	waits    map[string][]time.Duration // from accepted to landed
 	seen     map[seen]bool              // acts and returns that were counted
+	erasures erasures                   // nil if the past was read
 }
 
 func newHistory() *history {
-	return &history{
-		tries: map[tryKey]*try{}, reviews: map[board.ID]tryKey{}, returned: map[string][]wentBack{}, acts: map[string][]act{},
-		accepted: map[board.ID]time.Time{}, waits: map[string][]time.Duration{}, seen: map[seen]bool{},
-	}
+	h := &history{}
+	h.reset()
+	return h
+}
+
+// reset forgets everything.
+func (h *history) reset() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tries, h.order, h.reviews = map[tryKey]*try{}, nil, map[board.ID]tryKey{}
+	h.returned, h.acts = map[string][]wentBack{}, map[string][]act{}
+	h.accepted, h.waits = map[board.ID]time.Time{}, map[string][]time.Duration{}
+	h.seen, h.erasures = map[seen]bool{}, erasures{}
+}
+
+// pastRead tells that all further events are new, and returns the tasks of which something was erased meanwhile.
+func (h *history) pastRead() []board.ID {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	tasks := slices.Collect(maps.Keys(h.erasures))
+	h.erasures = nil
+	return tasks
 }
 
 // add folds an event.
@@ -99,6 +124,11 @@ func (h *history) add(e board.Event) {
 	if time.Since(at) > historyTime+time.Hour {
 		return
 	}
+	if e.Kind == board.EventErased {
+		h.erasures.note(e)
+		h.dropLocked(e.Task, e.Seq)
+	}
+	e = h.erasures.clean(e)
 	h.addTryLocked(e, at)
 	h.addReviewLocked(e, at)
 	once := e.Kind == board.EventReturned || e.Kind == board.EventAccepted || e.Kind == board.EventLanding || e.Kind == board.EventLanded || e.Detail.By == board.ByPerson
@@ -115,9 +145,75 @@ func (h *history) add(e board.Event) {
 	h.seen[k] = true
 	h.addLandingLocked(e, at)
 	if e.Detail.By == board.ByPerson {
-		list := append(h.acts[e.Task.Project], act{at, e.Actor, e.Kind, e.Task, cut(e.Detail.Text, 200), e.Detail.Fields})
+		list := append(h.acts[e.Task.Project], act{at, e.Actor, e.Kind, e.Task, actText(e), e.Detail.Fields, e.Seq})
 		slices.SortStableFunc(list, func(a, b act) int { return a.At.Compare(b.At) })
 		h.acts[e.Task.Project] = list[max(0, len(list)-maxActs):]
+	}
+}
+
+func actText(e board.Event) string { return cut(e.Detail.Text, 200) }
+
+// dropLocked drops the content of a task's events before one. Which of it was erased is known only by reading it again.
+func (h *history) dropLocked(id board.ID, before int64) {
+	h.contentLocked(id, func(seq int64, _ time.Time, _ board.Kind) (board.Event, bool) {
+		return board.Event{Detail: board.Detail{Text: board.Erased}}, seq < before
+	})
+}
+
+// fill takes the content of an event that was dropped, as it was read again.
+func (h *history) fill(e board.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.contentLocked(e.Task, func(seq int64, at time.Time, kind board.Kind) (board.Event, bool) {
+		// A task that was archived and imported again has other events under these numbers.
+		return e, seq == e.Seq && (at.IsZero() || at.Equal(e.When())) && (kind == "" || kind == e.Kind)
+	})
+}
+
+// contentLocked replaces what is kept of the content of a task's events. of returns an event with the content for the
+// number, the time and the kind of one, which are zero if they are not known; false leaves it as it is.
+func (h *history) contentLocked(id board.ID, of func(seq int64, at time.Time, kind board.Kind) (board.Event, bool)) {
+	for i := range h.acts[id.Project] {
+		a := &h.acts[id.Project][i]
+		if a.Task != id || a.Kind == board.EventErased || a.Text == "" {
+			continue
+		}
+		if e, ok := of(a.seq, a.At, a.Kind); ok {
+			a.Text = actText(e)
+		}
+	}
+	for i := range h.returned[id.Project] {
+		w := &h.returned[id.Project][i]
+		if w.Task != id {
+			continue
+		}
+		if e, ok := of(w.seq, w.At, board.EventReturned); ok {
+			w.setContent(e)
+		}
+	}
+	for k, t := range h.tries {
+		if k.task != id {
+			continue
+		}
+		if e, ok := of(t.claimSeq, t.Begin, board.EventClaimed); ok {
+			t.Client = e.Detail.Where.Client
+		}
+		if t.Text == "" {
+			continue
+		}
+		if e, ok := of(t.textSeq, t.End, ""); ok {
+			t.Text = tryText(e)
+		}
+	}
+}
+
+func tryText(e board.Event) string { return cut(e.Detail.Text, 300) }
+
+// setContent sets what people and agents wrote.
+func (w *wentBack) setContent(e board.Event) {
+	w.Text, w.Told = cut(e.Detail.Text, 400), board.Returned{}
+	if e.Detail.Returned != nil {
+		w.Told = *e.Detail.Returned
 	}
 }
 
@@ -132,7 +228,7 @@ func (h *history) addTryLocked(e board.Event, at time.Time) {
 	}
 	t := h.tryLocked(tryKey{task: e.Task, attempt: e.Detail.Attempt})
 	if e.Kind == board.EventClaimed {
-		t.Begin, t.Worker, t.Client = at, e.Detail.Worker, e.Detail.Where.Client
+		t.Begin, t.Worker, t.Client, t.claimSeq = at, e.Detail.Worker, e.Detail.Where.Client, e.Seq
 	}
 	if t.Worker == "" {
 		t.Worker = e.Detail.Worker
@@ -145,7 +241,7 @@ func (h *history) addTryLocked(e board.Event, at time.Time) {
 	case board.EventClaimed, board.EventRevived:
 		t.End, t.How = time.Time{}, running
 	default:
-		t.End, t.How, t.Text = at, outcomeOf(e), cut(e.Detail.Text, 300)
+		t.End, t.How, t.Text, t.textSeq = at, outcomeOf(e), tryText(e), e.Seq
 	}
 }
 
@@ -211,10 +307,8 @@ func (h *history) addLandingLocked(e board.Event, at time.Time) {
 			h.waits[slug] = list[max(0, len(list)-maxActs):]
 		}
 	case board.EventReturned:
-		w := wentBack{Task: e.Task, Attempt: e.Detail.Attempt, At: at, Actor: e.Actor, Text: cut(e.Detail.Text, 400), To: e.To}
-		if e.Detail.Returned != nil {
-			w.Told = *e.Detail.Returned
-		}
+		w := wentBack{Task: e.Task, Attempt: e.Detail.Attempt, At: at, Actor: e.Actor, To: e.To, seq: e.Seq}
+		w.setContent(e)
 		list := append(h.returned[slug], w)
 		slices.SortStableFunc(list, func(a, b wentBack) int { return a.At.Compare(b.At) })
 		h.returned[slug] = list[max(0, len(list)-maxReturned):]

@@ -318,6 +318,8 @@ func permissionWord(answer string) string {
 		return "Allowed for the task."
 	case "no":
 		return "Not allowed."
+	case board.Erased:
+		return board.Erased
 	}
 	return "Not allowed: " + line(answer, 120)
 }

@@ -26,6 +26,18 @@ const (
 
 // follow reads the board's feed until ctx ends, and tells the open pages of each event.
 func (s *Site) follow(ctx context.Context) {
+	for again := false; s.followFeed(ctx, again); again = true {
+		// Something may have been erased in the events that were missed.
+		s.stats.reset()
+		s.answers.reset()
+		s.history.reset()
+		s.activity.reset()
+	}
+}
+
+// followFeed follows the feed from its end on, and reads what is before that for the statistics. It returns true if it
+// missed events, which were archived. If it is called again for that, it makes all pages load again.
+func (s *Site) followFeed(ctx context.Context, again bool) (missed bool) {
 	var cursor board.Cursor
 	for {
 		end, err := s.board.FeedEnd(ctx)
@@ -34,12 +46,19 @@ func (s *Site) follow(ctx context.Context) {
 			break
 		}
 		if !s.rest(ctx, "reading the end of the feed failed", err) {
-			return
+			return false
 		}
 	}
 	s.hub.setCursor(cursor)
+	if again {
+		s.changed()
+		s.hub.reload()
+	}
+	ctx, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
+	defer stop()
+	loaded := make(chan struct{})
 	wg.Go(func() {
 		for {
 			err := s.stats.load(ctx, s.board, func(e board.Event) {
@@ -47,7 +66,11 @@ func (s *Site) follow(ctx context.Context) {
 				s.history.add(e)
 			})
 			s.changed()
-			if err == nil || !s.rest(ctx, "reading past events failed", err) {
+			if err == nil {
+				close(loaded)
+				return
+			}
+			if !s.rest(ctx, "reading past events failed", err) {
 				return
 			}
 		}
@@ -58,23 +81,31 @@ func (s *Site) follow(ctx context.Context) {
 		es, err := s.board.Feed(ctx, nil, cursor, feedPage)
 		switch {
 		case errors.Is(err, board.ErrCursorTooOld):
-			if end, err := s.board.FeedEnd(ctx); err == nil {
-				cursor = end
-				s.hub.setCursor(cursor)
-				s.changed()
-				s.hub.reload()
-			}
-			continue
+			return true
 		case err != nil:
 			if !s.rest(ctx, "reading the feed failed", err) {
-				return
+				return false
 			}
 			continue
 		}
+		var erased []board.ID
 		for _, e := range es {
 			s.stats.add(e)
 			s.answers.add(e)
 			s.history.add(e)
+			if e.Kind == board.EventErased && !slices.Contains(erased, e.Task) {
+				erased = append(erased, e.Task)
+			}
+		}
+		select {
+		case <-loaded:
+			s.stats.pastRead()
+			erased, loaded = append(erased, s.history.pastRead()...), nil
+		default:
+		}
+		for _, id := range erased {
+			s.activity.forget(id)
+			s.readAgain(ctx, id)
 		}
 		if len(es) > 0 {
 			cursor = es[len(es)-1].Cursor
@@ -86,6 +117,29 @@ func (s *Site) follow(ctx context.Context) {
 		if len(es) < feedPage {
 			s.publishAsked(ctx, asked)
 			s.awaitEvents(ctx, changes)
+		}
+	}
+	return false
+}
+
+// readAgain reads the events of a task of which something was erased: what was kept of their content was dropped.
+func (s *Site) readAgain(ctx context.Context, id board.ID) {
+	for after := int64(0); ; {
+		es, err := s.board.Events(ctx, id, after, feedPage)
+		if err != nil {
+			if ctx.Err() == nil && !errors.Is(err, board.ErrNotFound) {
+				s.log.Warn("reading the events of a task again failed", "task", id, "err", err)
+			}
+			return // it is shown as erased
+		}
+		for _, e := range es {
+			after = e.Seq
+			s.stats.fill(e)
+			s.history.fill(e)
+		}
+		if len(es) == 0 { // a server may return fewer than a page
+			s.changed()
+			return
 		}
 	}
 }

@@ -26,6 +26,7 @@ type stats struct {
 	complete bool // the past was read to its end
 	since    time.Time
 	seen     map[seen]bool // events that were counted while the past is being read
+	erasures erasures      // nil if the past was read
 }
 
 type seen struct {
@@ -47,6 +48,8 @@ type projectStats struct {
 type lastWork struct {
 	At     time.Time
 	Client string
+
+	from seen // the event
 }
 
 // finished is a task that was landed or done.
@@ -56,7 +59,23 @@ type finished struct {
 }
 
 func newStats() *stats {
-	return &stats{projects: map[string]*projectStats{}, seen: map[seen]bool{}}
+	s := &stats{}
+	s.reset()
+	return s
+}
+
+// reset forgets everything.
+func (s *stats) reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.projects, s.complete, s.since, s.seen, s.erasures = map[string]*projectStats{}, false, time.Time{}, map[seen]bool{}, erasures{}
+}
+
+// pastRead tells that all further events are new.
+func (s *stats) pastRead() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.erasures = nil
 }
 
 // load reads the past, at most maxPast events. If the feed is longer, the statistics begin
@@ -105,6 +124,11 @@ func (s *stats) add(e board.Event) {
 }
 
 func (s *stats) addLocked(e board.Event) {
+	if e.Kind == board.EventErased {
+		s.erasures.note(e)
+		s.clientsLocked(e.Task, func(seq int64) (string, bool) { return "", seq < e.Seq })
+	}
+	e = s.erasures.clean(e)
 	if s.seen != nil {
 		k := seen{e.Task, e.Seq}
 		if s.seen[k] {
@@ -120,6 +144,33 @@ func (s *stats) addLocked(e board.Event) {
 		s.projects[e.Task.Project] = p
 	}
 	p.add(e)
+}
+
+// fill takes the content of an event that was dropped, as it was read again.
+func (s *stats) fill(e board.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clientsLocked(e.Task, func(seq int64) (string, bool) {
+		return e.Detail.Where.Client, seq == e.Seq && e.Kind == board.EventClaimed
+	})
+}
+
+// clientsLocked replaces the programs that workers said they run in at a task. of returns the one for the number of an
+// event; false leaves it as it is.
+func (s *stats) clientsLocked(id board.ID, of func(seq int64) (string, bool)) {
+	p := s.projects[id.Project]
+	if p == nil {
+		return
+	}
+	for name, w := range p.workers {
+		if w.from.task != id {
+			continue
+		}
+		if client, ok := of(w.from.seq); ok {
+			w.Client = client
+			p.workers[name] = w
+		}
+	}
 }
 
 func (p *projectStats) add(e board.Event) {
@@ -154,7 +205,7 @@ func (p *projectStats) add(e board.Event) {
 		if len(p.workers) >= maxRemembered {
 			clear(p.workers)
 		}
-		p.workers[e.Detail.Worker] = lastWork{at, e.Detail.Where.Client}
+		p.workers[e.Detail.Worker] = lastWork{at, e.Detail.Where.Client, seen{e.Task, e.Seq}}
 	}
 }
 

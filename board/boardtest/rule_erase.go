@@ -117,6 +117,25 @@ var ruleErasures = group{"erasures", []test{
 		_, err = f.board.Erase(f.ctx, ada, id, "once more")
 		f.ok(err)
 	}},
+	{"the feed has each erasure after it was done", func(f *fixture) {
+		id, x := f.create("a"), f.agent("x")
+		x.done(x.take(id))
+		end, err := f.board.FeedEnd(f.ctx)
+		f.ok(err)
+		f.ok(f.board.Redact(f.ctx, ada, id, 3, "why"))
+		_, err = f.board.Erase(f.ctx, ada, id, "why")
+		f.ok(err)
+		es := f.feed(nil, end, 10)
+		f.equal("events", len(es), 2)
+		for i, what := range []string{"event 3", "task"} {
+			f.equal("event", words(es[i].Task, es[i].Kind, es[i].Detail.Fields), words(id, board.EventErased, []string{what}))
+		}
+		for _, e := range f.feed(nil, "", 10) {
+			if e.Task == id && e.Kind != board.EventErased && e.Detail.Erased == nil {
+				f.Errorf("the feed has the content of event %d", e.Seq)
+			}
+		}
+	}},
 	{"only a person, with a reason, erases a task that is over", func(f *fixture) {
 		id := f.create("a")
 		_, err := f.board.Erase(f.ctx, ada, id, "why")
