@@ -3,6 +3,7 @@ package board
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -103,12 +104,14 @@ func (e *UnansweredError) Unwrap() error { return ErrConflict }
 // A LedError denies the lease of a landing target, because another process has it.
 type LedError struct {
 	Target, Holder string
+	// Author is whose process that is.
+	Author Author `json:",omitzero"`
 	// Left is how long its lease lasts.
 	Left time.Duration
 }
 
 func (e *LedError) Error() string {
-	return fmt.Sprintf("%v: %q lands on %s; its lease lasts for another %s", ErrConflict, e.Holder, e.Target, Span(e.Left))
+	return fmt.Sprintf("%v: %s, %q, lands on %s; its lease lasts for another %s", ErrConflict, e.Author.Lander(strconv.Quote), e.Holder, e.Target, Span(e.Left))
 }
 
 func (e *LedError) Unwrap() error { return ErrConflict }

@@ -8,7 +8,7 @@ import (
 // observer is whose word it is that evidence was observed: the credential of the process
 // that looked. A board in a file has only one.
 func observer(a Actor) string {
-	if a.Principal == "local" {
+	if a.Principal == localPrincipal {
 		return ""
 	}
 	return cmp.Or(a.Name, a.Principal)

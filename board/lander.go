@@ -16,7 +16,7 @@ type Lease struct {
 	Project string
 	// Target is the target, as the project's Land has it.
 	Target string
-	// Holder says to people who has it.
+	// Holder is what the process calls itself, for people. Who it really belongs to, Note.Leader says.
 	Holder string
 	// Nonce identifies it. It is a name and not a credential: the principal is checked as well.
 	Nonce string
@@ -34,12 +34,23 @@ type Lander struct {
 	Until            time.Time
 }
 
+// Author is who has the lease, or had it last.
+func (l Lander) Author() Author {
+	switch {
+	case l.Note != nil && l.Note.Leader != Author{}:
+		return l.Note.Leader
+	case l.Principal == localPrincipal:
+		return Author{}
+	}
+	return Author{By: l.Principal}
+}
+
 // Lead takes the lease of a target, if l has no nonce, or renews it. If another process has it,
 // the error is a *LedError, unless that process is known to have been killed. If the lease that l names is no longer the newest, it is ErrLeaseLost:
 // another process may have landed since. A lease that is over can be renewed as long as nobody else
 // has taken it.
 func (b *Board) Lead(ctx context.Context, a Actor, l Lease) (Lease, error) {
-	if err := cmp.Or(checkTexts(text{"holder", l.Holder, 200}), checkNote(l.Note)); err != nil {
+	if err := cmp.Or(checkTexts(text{"holder", l.Holder, 200}), checkNote(l.Note, l.Project)); err != nil {
 		return Lease{}, err
 	}
 	if l.Holder == "" {
@@ -62,8 +73,8 @@ func (b *Board) Lead(ctx context.Context, a Actor, l Lease) (Lease, error) {
 			if err != nil {
 				return err
 			}
-			if l.Note != nil {
-				now.Note = l.Note
+			if now.Note, err = c.note(l, now.Note); err != nil {
+				return err
 			}
 			out, err = c.lead(now, l.Holder)
 			return err
@@ -78,9 +89,14 @@ func (b *Board) Lead(ctx context.Context, a Actor, l Lease) (Lease, error) {
 			return err
 		}
 		if now.Nonce != "" && now.Until.After(c.now) && !same && !slices.Contains(gone, now.Owner) {
-			return &LedError{Target: l.Target, Holder: now.Holder, Left: now.Until.Sub(c.now)}
+			return &LedError{Target: l.Target, Holder: now.Holder, Author: now.Author(), Left: now.Until.Sub(c.now)}
 		}
-		out, err = c.lead(Lander{Lease: Lease{Project: l.Project, Target: l.Target, Nonce: NewNonce(), Note: now.Note}, Principal: a.Principal, Owner: a.Owner}, l.Holder)
+		l.Note = nil // the first call has none
+		note, err := c.note(l, now.Note)
+		if err != nil {
+			return err
+		}
+		out, err = c.lead(Lander{Lease: Lease{Project: l.Project, Target: l.Target, Nonce: NewNonce(), Note: note}, Principal: a.Principal, Owner: a.Owner}, l.Holder)
 		return err
 	})
 	if err == nil && a.hasEnded() {
@@ -126,6 +142,20 @@ type unled struct{ target string }
 
 func (e *unled) Error() string { return ErrLeaseLost.Error() + ": that of the target " + e.target }
 func (e *unled) Unwrap() error { return ErrLeaseLost }
+
+// note returns the note of the lander that has the lease l, and before it had another one: that of l if there is one.
+func (c *change) note(l Lease, before *LandNote) (*LandNote, error) {
+	if l.Note == nil {
+		n := LandNote{}
+		if before != nil {
+			n = *before
+		}
+		n.Leader = c.actor.author()
+		return &n, nil
+	}
+	n := l.Note.sign(c.actor, before)
+	return n, c.current(n, l.Project)
+}
 
 // lead gives a lander the full lease.
 func (c *change) lead(l Lander, holder string) (Lease, error) {

@@ -11,8 +11,35 @@ const (
 	maxWaits, maxNote = 100, 256 << 10
 )
 
-// A LandNote is what a lander tells others about its work. It stays when the lease ends.
+// An Author is who wrote a text. It is zero where that is not known, as in what older programs wrote.
+type Author struct {
+	By string
+	As ActorKind
+}
+
+// author is the actor as an author.
+func (a Actor) author() Author { return Author{a.String(), a.Kind()} }
+
+// Lander names the author's lander, such as "the lander of ada (person)". The name is passed through quote.
+func (a Author) Lander(quote func(string) string) string {
+	switch {
+	case a.By != "" && (a.By != localPrincipal || a.As == ByPerson):
+		return "the lander of " + a.As.Named(quote(a.By))
+	case a.As == ByAgent:
+		return "the lander of an agent"
+	}
+	return "a lander"
+}
+
+// A LandNote is what a lander tells others about its work. It stays when the lease ends. The authors in it are set by
+// Lead: a lander that repeats what an earlier one has told does not become its author.
 type LandNote struct {
+	// Leader is who took or renewed the lease last.
+	Leader Author `json:",omitzero"`
+	// Author is who wrote Doing, StoppedBy is who wrote Stopped, and MovedBy is who wrote Moved.
+	Author    Author `json:",omitzero"`
+	StoppedBy Author `json:",omitzero"`
+	MovedBy   Author `json:",omitzero"`
 	// Doing is what it does now.
 	Doing string
 	// Stopped is why nothing can land until a person does something, and what that is.
@@ -44,8 +71,34 @@ type LandWait struct {
 	ForPeople bool
 	// Moved is set if nothing waits, and Why says how somebody else has moved the target.
 	Moved bool
-	// Idle is set if nobody lands what is queued, and Why says so.
+	// Idle is set if nobody lands what is queued, and Why says so. It is the only Why that the board has written.
 	Idle bool
+	// Untold is set if nothing waits, and Why says why an issue could not be told that its task is done.
+	Untold bool
+	// Author is who wrote Why.
+	Author Author `json:",omitzero"`
+}
+
+// readLander reads who lands on a target. What older programs let into its note, and Lead does not, is left out.
+func readLander(r Reader, slug, target string) (Lander, error) {
+	l, err := r.Lander(slug, target)
+	if err != nil || l.Note == nil {
+		return l, err
+	}
+	n := *l.Note
+	own := func(list []LandWait) (out []LandWait) {
+		for _, w := range list {
+			if w.Task.Project == slug {
+				w.Moved, w.Idle, w.Untold = false, false, false
+				out = append(out, w)
+			}
+		}
+		return out
+	}
+	n.Waits, n.Untold = own(n.Waits), own(n.Untold)
+	n.Reworks = slices.DeleteFunc(slices.Clone(n.Reworks), func(w Rework) bool { return w.Task.Project != slug })
+	l.Note = &n
+	return l, nil
 }
 
 // readLandWaits lists what people have to do so that queued work of a project can land.
@@ -57,23 +110,26 @@ func readLandWaits(r Reader, slug string) (list []LandWait, err error) {
 	if err != nil || p.Land == "" {
 		return nil, err
 	}
-	l, err := r.Lander(slug, p.Land)
+	l, err := readLander(r, slug, p.Land)
 	if err != nil {
 		return nil, err
 	}
 	if l.Note == nil {
 		l.Note = &LandNote{}
 	}
-	list = slices.Clone(l.Note.Untold)
+	for _, w := range l.Note.Untold {
+		w.Untold = true
+		list = append(list, w)
+	}
 	if l.Note.Moved != "" {
-		list = append(list, LandWait{Why: l.Note.Moved, ForPeople: true, Moved: true})
+		list = append(list, LandWait{Why: l.Note.Moved, ForPeople: true, Moved: true, Author: l.Note.MovedBy})
 	}
 	queue, err := r.Queued(slug, MaxQueue)
 	if err != nil || len(queue) == 0 { // a note may be older than the end of the queue
 		return list, err
 	}
 	if l.Note.Stopped != "" {
-		list = append(list, LandWait{Why: l.Note.Stopped, ForPeople: true})
+		list = append(list, LandWait{Why: l.Note.Stopped, ForPeople: true, Author: l.Note.StoppedBy})
 	}
 	stuck := 0
 	for _, w := range l.Note.Waits {
@@ -103,18 +159,103 @@ type Rework struct {
 	// Attempt is the attempt that had the conflict.
 	Attempt int
 	Files   []string
+	// Author is who said so.
+	Author Author `json:",omitzero"`
 }
 
-// checkNote validates a note.
-func checkNote(n *LandNote) error {
+// sign returns a note with its authors: the actor, but for what the note before had already.
+func (n LandNote) sign(a Actor, before *LandNote) *LandNote {
+	if before == nil {
+		before = &LandNote{}
+	}
+	me := a.author()
+	author := func(text, old string, wrote Author) Author {
+		switch text {
+		case "":
+			return Author{}
+		case old:
+			return wrote
+		}
+		return me
+	}
+	n.Leader, n.Author = me, me
+	n.StoppedBy = author(n.Stopped, before.Stopped, before.StoppedBy)
+	n.MovedBy = author(n.Moved, before.Moved, before.MovedBy)
+	waits := func(list, before []LandWait) []LandWait {
+		list = slices.Clone(list)
+		for i := range list {
+			w := &list[i]
+			w.Moved, w.Idle, w.Untold, w.Author = false, false, false, me
+			if j := slices.IndexFunc(before, func(o LandWait) bool { return o.Task == w.Task && o.Why == w.Why }); j >= 0 {
+				w.Author = before[j].Author
+			}
+		}
+		return list
+	}
+	n.Waits, n.Untold = waits(n.Waits, before.Waits), waits(n.Untold, before.Untold)
+	n.Reworks = slices.Clone(n.Reworks)
+	for i := range n.Reworks {
+		w := &n.Reworks[i]
+		w.Author = me
+		if j := slices.IndexFunc(before.Reworks, func(o Rework) bool {
+			return o.Task == w.Task && o.Attempt == w.Attempt && slices.Equal(o.Files, w.Files)
+		}); j >= 0 {
+			w.Author = before.Reworks[j].Author
+		}
+	}
+	return &n
+}
+
+// current removes from a note what is not so, or not any more: tasks that wait but are not in the queue, tasks
+// without an issue that is still to be told, and reworks of tasks that have ended or do not exist.
+func (c *change) current(n *LandNote, slug string) error {
+	if len(n.Waits) > 0 {
+		queue, err := c.tx.Queued(slug, MaxQueue)
+		if err != nil {
+			return err
+		}
+		n.Waits = slices.DeleteFunc(n.Waits, func(w LandWait) bool {
+			return !slices.ContainsFunc(queue, func(q Queued) bool { return q.Task.ID == w.Task })
+		})
+	}
+	if len(n.Untold) > 0 {
+		issues, err := c.tx.Untold(slug, maxUntold)
+		if err != nil {
+			return err
+		}
+		n.Untold = slices.DeleteFunc(n.Untold, func(w LandWait) bool {
+			return !slices.ContainsFunc(issues, func(i Issue) bool { return i.Task == w.Task })
+		})
+	}
+	if len(n.Reworks) > 0 {
+		f := TaskFilter{Projects: []string{slug}, Limit: len(n.Reworks)}
+		for _, w := range n.Reworks {
+			f.IDs = append(f.IDs, w.Task)
+		}
+		tasks, err := c.tx.Tasks(f)
+		if err != nil {
+			return err
+		}
+		n.Reworks = slices.DeleteFunc(n.Reworks, func(w Rework) bool {
+			return !slices.ContainsFunc(tasks, func(t Task) bool { return t.ID == w.Task && !t.Status.Terminal() })
+		})
+	}
+	return nil
+}
+
+// checkNote validates a note about a project.
+func checkNote(n *LandNote, slug string) error {
 	if n == nil {
 		return nil
 	}
 	texts := []text{{"note", n.Doing, maxTitle}, {"note", n.Stopped, maxText}, {"note", n.Moved, maxText}, {"commit", n.Seen, 100}, {"clone", n.Clone, 100}, {"commit", n.Lost, 100}, {"commit", n.From, 100}}
+	var tasks []ID
 	for _, w := range slices.Concat(n.Waits, n.Untold) {
 		texts = append(texts, text{"note", w.Why, maxText})
+		tasks = append(tasks, w.Task)
 	}
 	for _, r := range n.Reworks {
+		tasks = append(tasks, r.Task)
 		for _, file := range r.Files {
 			texts = append(texts, text{"file", file, maxText})
 		}
@@ -128,6 +269,11 @@ func checkNote(n *LandNote) error {
 	}
 	if size > maxNote || len(n.Waits) > maxWaits || len(n.Untold) > maxWaits || len(n.Reworks) > maxWaits {
 		return invalid("a lander's note is too long: want at most %d bytes, and %d tasks", maxNote, maxWaits)
+	}
+	for _, id := range tasks {
+		if id.Project != slug {
+			return invalid("a lander's note is about tasks of its project %s, not about %v", slug, id)
+		}
 	}
 	return nil
 }

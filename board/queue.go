@@ -47,7 +47,7 @@ func readLine(r Reader, p Project) (l Line, err error) {
 	if l.Queue, err = r.Queued(p.Slug, MaxQueue); err != nil {
 		return l, err
 	}
-	if l.Lander, err = r.Lander(p.Slug, p.Land); err != nil {
+	if l.Lander, err = readLander(r, p.Slug, p.Land); err != nil {
 		return l, err
 	}
 	open, err := r.Intents(IntentFilter{Project: p.Slug, Target: p.Land, State: IntentOpen, Limit: 1})

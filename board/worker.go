@@ -100,6 +100,9 @@ func (a Actor) hasEnded() bool {
 // errEnded refuses a call whose credential has lost rights since it began.
 var errEnded = fmt.Errorf("%w: this key or token was revoked or lowered, or has expired, while the call went on: call again if it still has rights", ErrDenied)
 
+// localPrincipal is the principal of everybody on a board in a file.
+const localPrincipal = "local"
+
 // An ActorKind says whether a person or an agent did something. It is empty where that is
 // not known, as in what older programs wrote.
 type ActorKind string

@@ -329,9 +329,9 @@ var ruleLanding = group{"accepted work lands", []test{
 		l := f.lander("ada's laptop")
 		l.land(9, f.item(a, 7))
 		f.equal("a lander", why(), "Its work was accepted and waits to be landed on main: it is number 1 of 1 in the queue.\n"+
-			"\"ada's laptop\" lands on main.\nOnly the repository that has its work can land it, which is on \"anvil\".")
+			"Work is being landed on main by the lander of an agent, \"ada's laptop\".\nOnly the repository that has its work can land it, which is on \"anvil\".")
 		_, err := l.begin(9, f.item(id, 8))
 		f.ok(err)
-		f.equal("an intent", strings.Split(why(), "\n")[0], "\"ada's laptop\" is just landing it on main.")
+		f.equal("an intent", strings.Split(why(), "\n")[0], "It is being landed on main by the lander of an agent, \"ada's laptop\".")
 	}},
 }}
