@@ -74,7 +74,7 @@ type LandWait struct {
 	// Idle is set if nobody lands what is queued, and Why says so. It is the only Why that the board has written.
 	Idle bool
 	// Untold is set if nothing waits, and Why says why an issue could not be told that its task is done.
-	Untold bool
+	Untold bool `json:",omitzero"`
 	// Author is who wrote Why.
 	Author Author `json:",omitzero"`
 }

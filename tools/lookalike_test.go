@@ -146,6 +146,33 @@ func readAll(t *testing.T, texts []string) (read []string) {
 	call("a", "cancel_task", map[string]any{"task": "web-2", "reason": next()})
 	call("c", "report_progress", map[string]any{"claim": claim, "note": next()})
 	call("a", "get_task", map[string]any{"task": next()})
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(s.b.SetLand(t.Context(), person, "web", "main"))
+	must(s.b.Resume(t.Context(), person, "web"))
+	queued, _, err := s.b.Create(t.Context(), person, board.NewTask{Project: "web", Title: "queued"}, "")
+	must(err)
+	worker := board.Actor{Principal: "key:w", Owner: "p-w"}
+	h, err := s.b.Next(t.Context(), worker, board.Wish{Projects: []string{"web"}, Task: queued.ID})
+	must(err)
+	_, err = s.b.Done(t.Context(), worker, h.Claim.Handle, board.Report{Summary: "done", Tip: board.Tip{Commit: strings.Repeat("a", 40), Tree: strings.Repeat("b", 40)}})
+	must(err)
+	_, err = s.b.Review(t.Context(), person, queued.ID, board.Decision{Verdict: board.Accept})
+	must(err)
+	lander := board.Actor{Principal: "key:l", Owner: "p-l", Name: line()}
+	lease, err := s.b.Lead(t.Context(), lander, board.Lease{Project: "web", Target: "main", Holder: line()})
+	must(err)
+	lease.Note = &board.LandNote{Doing: line(), Stopped: next(), Moved: next(), Waits: []board.LandWait{{Task: queued.ID, Why: next(), ForPeople: true}}}
+	_, err = s.b.Lead(t.Context(), lander, lease)
+	must(err)
+	call("a", "get_task", map[string]any{"task": queued.ID.String(), "detail": "full"})
+	if text := read[len(read)-1]; !strings.Contains(text, "says the lander of ") {
+		t.Errorf("nobody reads what the lander tells:\n%s", text)
+	}
 	for _, uri := range []string{"bossman://board", "bossman://questions", "bossman://tasks/web-1", "bossman://tasks/web-2"} {
 		res, err := s.agent("a").client.Read(t.Context(), uri, nil)
 		if err != nil {

@@ -35,7 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) board.Store) {
 	for _, g := range []group{
 		storeTasks, storeTransactions, storeClaims, storeHandOut, storeFeed, storeQuestions, storeSweep,
 		ruleOrder, ruleFence, ruleReports, ruleChecks, ruleBudget, ruleKeys, ruleLinks, ruleParents, ruleQuestions, ruleParking,
-		ruleWorkers, ruleApart, rulePresence, ruleDismissal, ruleWaiting, ruleVerdicts, ruleReviews, ruleByHand, rulePeople, ruleGrowth, ruleWhy, ruleMaintenance, ruleRuns, ruleDiffs, ruleArchives, ruleErasures, ruleInbox, ruleLanding, ruleQueue, ruleIssues, ruleCalls, ruleSteps, ruleTouches, ruleArtifacts, ruleUpstreams, ruleRaces, controls,
+		ruleWorkers, ruleApart, rulePresence, ruleDismissal, ruleWaiting, ruleVerdicts, ruleReviews, ruleByHand, rulePeople, ruleGrowth, ruleWhy, ruleMaintenance, ruleRuns, ruleDiffs, ruleArchives, ruleErasures, ruleInbox, ruleLanding, ruleQueue, ruleLandNotes, ruleIssues, ruleCalls, ruleSteps, ruleTouches, ruleArtifacts, ruleUpstreams, ruleRaces, controls,
 	} {
 		t.Run(g.name, func(t *testing.T) {
 			t.Parallel()
