@@ -1,9 +1,11 @@
 package land
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -36,8 +38,10 @@ type Options struct {
 	// Project is the project whose work lands, and Target where.
 	Project string
 	Target  board.Target
-	// Holder says who lands, for people.
+	// Holder is what the lander calls itself, for people.
 	Holder string
+	// By is who runs the lander. People read that name beside what the lander tells.
+	By board.Actor
 	// Host is the name of this machine.
 	Host string
 	Repo *git.Repo
@@ -170,7 +174,7 @@ func (l *Lander) Run(ctx context.Context) error {
 				return l.over(ctx, nil)
 			}
 		case taken && l.o.Watch:
-			l.once(Event{Kind: Waits, Text: fmt.Sprintf("%s lands now", led.Holder)})
+			l.once(Event{Kind: Waits, Text: fmt.Sprintf("%s, %q, lands now", led.Author.Lander(strconv.Quote), led.Holder)})
 		case ctx.Err() != nil:
 			return nil
 		default:
@@ -201,7 +205,7 @@ func (l *Lander) over(ctx context.Context, err error) error {
 
 // lead takes the landing lease.
 func (l *Lander) lead(ctx context.Context) error {
-	lease, err := l.o.Board.Lead(ctx, l.o.Actor, board.Lease{Project: l.o.Project, Target: l.o.Target.String(), Holder: l.o.Holder})
+	lease, err := l.o.Board.Lead(ctx, l.leader(), board.Lease{Project: l.o.Project, Target: l.o.Target.String(), Holder: l.o.Holder})
 	if err == nil {
 		l.mu.Lock()
 		l.lease = lease
@@ -211,6 +215,13 @@ func (l *Lander) lead(ctx context.Context) error {
 		l.mu.Unlock()
 	}
 	return err
+}
+
+// leader is who takes the lease: the actor, with the name of who runs the lander.
+func (l *Lander) leader() board.Actor {
+	a := l.o.Actor
+	a.Name, a.Person = cmp.Or(l.o.By.Name, a.Name), l.o.By.Person
+	return a
 }
 
 // current is the lease.
@@ -233,7 +244,7 @@ func (l *Lander) keep(ctx context.Context, end context.CancelCauseFunc) {
 			return
 		case <-tick.C:
 		}
-		_, err := l.o.Board.Lead(ctx, l.o.Actor, l.current())
+		_, err := l.o.Board.Lead(ctx, l.leader(), l.current())
 		switch {
 		case err == nil:
 			good = time.Now()

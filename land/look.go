@@ -3,6 +3,7 @@ package land
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
@@ -114,6 +115,9 @@ func (l *Lander) lastSeen() string {
 func (l *Lander) recall() {
 	l.mu.Lock()
 	text := l.note.Moved
+	if text != "" {
+		text = fmt.Sprintf("%s said: %q", l.note.MovedBy.Lander(strconv.Quote), text)
+	}
 	if l.recalled {
 		text = ""
 	} else {

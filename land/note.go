@@ -26,7 +26,7 @@ func (l *Lander) tell(ctx context.Context, doing string) error {
 	lease := l.lease
 	lease.Note = l.copyNote()
 	l.mu.Unlock()
-	_, err := l.o.Board.Lead(ctx, l.o.Actor, lease)
+	_, err := l.o.Board.Lead(ctx, l.leader(), lease)
 	return err
 }
 

@@ -223,17 +223,18 @@ func (l *Lander) beforeMerge(ctx context.Context, tip string, p Pull) (before st
 // pullIsOpen begins why a task waits whose pull request is open. Its address follows.
 const pullIsOpen = "its pull request is open: "
 
-// OpenPull returns the address of the pull request of a task in a landing queue, if a lander has seen that it is open.
-func OpenPull(line board.Line, id board.ID) string {
+// OpenPull returns the address of the pull request of a task in a landing queue, and who says so, if a lander has seen that it is
+// open.
+func OpenPull(line board.Line, id board.ID) (url string, by board.Author) {
 	if line.Lander.Note == nil || !slices.ContainsFunc(line.Queue, func(q board.Queued) bool { return q.Task.ID == id }) {
-		return ""
+		return "", by
 	}
 	for _, w := range line.Lander.Note.Waits {
 		if url, ok := strings.CutPrefix(w.Why, pullIsOpen); ok && w.Task == id {
-			return url
+			return url, w.Author
 		}
 	}
-	return ""
+	return "", by
 }
 
 // A sighting is when a pull request was seen to be open.

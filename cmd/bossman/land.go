@@ -66,7 +66,7 @@ func (o *openBoard) lander(ctx context.Context, by board.Actor, slug, dir string
 	s := o.settings.Land
 	return land.Options{
 		Board: o, Actor: caller.Actor, Project: slug, Target: target, Repo: repo, Runner: runner, Accept: o.accepts(dir),
-		Host: host, Holder: fmt.Sprintf("bossman on %s (process %d)", cmp.Or(host, "this machine"), os.Getpid()),
+		Host: host, By: by, Holder: fmt.Sprintf("bossman on %s (process %d)", cmp.Or(host, "this machine"), os.Getpid()),
 		Check: func() (*check.Check, error) {
 			c, why, err := checkInForce(o.settings.CheckAt, dir)
 			if err == nil && why != "" {

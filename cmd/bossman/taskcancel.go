@@ -42,7 +42,7 @@ func (a *app) taskCancel() *cobra.Command {
 			return a.PrintJSON(struct {
 				Cancelled []string `json:"cancelled"`
 				OpenPull  string   `json:"open_pull_request,omitzero"`
-			}{boardtext.IDs(ended), pull})
+			}{boardtext.IDs(ended), pull.URL})
 		}
 		a.Linef("cancelled: %s", strings.Join(boardtext.IDs(ended), ", "))
 		landcli.SayOpenPull(a.Console, pull)

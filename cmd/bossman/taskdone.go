@@ -32,7 +32,7 @@ func (a *app) taskDone() *cobra.Command {
 			return err
 		}
 		if a.JSON {
-			return a.printOutcomeJSON(out, pull)
+			return a.printOutcomeJSON(out, pull.URL)
 		}
 		err = a.printOutcome(out, strings.TrimSpace(fmt.Sprintf("%v is done. %s", id, out.Unfinished.Why())))
 		landcli.SayOpenPull(a.Console, pull)

@@ -18,8 +18,12 @@ type InboxEntry struct {
 	Command string    `json:"command"`
 	Cancel  string    `json:"cancel,omitzero"` // the command that declines it
 	Asked   *Question `json:"question,omitzero"`
+	// By and As are who wrote the title of a landing entry, if a lander did.
+	By string `json:"by,omitzero"`
+	As string `json:"as,omitzero"`
 
 	Said string `json:"-"` // what a worker said, which Detail ends with
+	Told bool   `json:"-"` // a lander wrote the title
 }
 
 // FromInbox returns what waits for a person, most urgent first.
@@ -44,9 +48,9 @@ func FromInbox(in board.Inbox) []InboxEntry {
 		out = append(out, e)
 	}
 	for _, w := range in.Landing {
-		e := InboxEntry{Kind: "landing", ID: "landing", Title: w.Why, Command: "bossman land status"}
+		e := InboxEntry{Kind: "landing", ID: "landing", Title: w.Why, Command: "bossman land status", By: w.Author.By, As: string(w.Author.As), Told: true}
 		if w.Idle {
-			e.Command = "bossman land"
+			e.Command, e.Told = "bossman land", false
 		}
 		if !w.Task.IsZero() {
 			e.ID, e.Task = w.Task.String(), w.Task.String()

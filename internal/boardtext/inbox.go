@@ -21,9 +21,18 @@ func InboxTable(a *console.Console, in []boardjson.InboxEntry, now time.Time) {
 		case e.Kind == e.ID:
 			kind = ""
 		}
-		rows = append(rows, console.Row{console.Cyan.Cell(e.ID), entryStyle(e.Kind).Cell(strings.ReplaceAll(kind, "_", "-")), console.Text(e.Title), console.Dim.Cell(Ago(now, e.Since))})
+		title := e.Title
+		if e.Told {
+			title = fmt.Sprintf("%s says: %q", landerOf(e), console.OneLine(e.Title))
+		}
+		rows = append(rows, console.Row{console.Cyan.Cell(e.ID), entryStyle(e.Kind).Cell(strings.ReplaceAll(kind, "_", "-")), console.Text(title), console.Dim.Cell(Ago(now, e.Since))})
 	}
 	a.Table("  ", []console.Column{{}, {}, {Flex: true}, {Right: true, Drop: 1}}, rows)
+}
+
+// landerOf names the lander that wrote the title of an entry.
+func landerOf(e boardjson.InboxEntry) string {
+	return Lander(board.Author{By: e.By, As: board.ActorKind(e.As)})
 }
 
 func entryStyle(kind string) console.Style {
@@ -57,6 +66,9 @@ func InboxEntry(a *console.Console, e boardjson.InboxEntry, now time.Time) {
 	}
 	if q := e.Asked; q != nil && q.Worker != "" {
 		add("from " + q.Worker)
+	}
+	if e.Told {
+		add("from " + landerOf(e))
 	}
 	if age := Ago(now, e.Since); age != "" {
 		add(age)
@@ -99,7 +111,7 @@ func InboxEntry(a *console.Console, e boardjson.InboxEntry, now time.Time) {
 			}
 		}
 	}
-	if e.Kind == "check" {
+	if e.Kind == "check" || e.Kind == "landing" && !e.Told { // our own words, with names of others
 		a.Field("  ", console.Cell{}, console.Text(e.Title)) // may have words of a configuration file
 	} else {
 		a.Quoted("  ", e.Title)

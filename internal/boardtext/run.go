@@ -33,6 +33,11 @@ func word(name string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`
 }
 
+// Lander names the lander that wrote a text.
+func Lander(a board.Author) string {
+	return a.Lander(word)
+}
+
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@+-"
 
 // short is a number in at most three digits or so.

@@ -78,6 +78,9 @@ func TestWidth(t *testing.T) {
 		asked.Earlier = []boardjson.Question{asked}
 		InboxEntry(c, boardjson.InboxEntry{Kind: "question", ID: "q-1", Title: text, Detail: "default: " + text, Asked: &asked, Command: "bossman answer q-1"}, now)
 		InboxEntry(c, boardjson.InboxEntry{Kind: "check", ID: "check", Title: "The check cannot run: " + text, Command: "bossman trust"}, now)
+		told := boardjson.FromInbox(board.Inbox{Landing: []board.LandWait{{Task: id, Why: text, Author: board.Author{By: text, As: board.ByAgent}}}})[0]
+		InboxEntry(c, told, now)
+		InboxTable(c, []boardjson.InboxEntry{told}, now)
 	}
 	for _, columns := range []int{40, 80, 140} {
 		texts := []string{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/land"
 	"github.com/spf13/cobra"
@@ -96,7 +97,7 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 	err = land.New(&o).Run(ctx)
 	l.progress.Clear()
 	if led, ok := errors.AsType[*board.LedError](err); ok {
-		return console.Errorf(console.Conflict, "wait for it, or look at bossman land status", "%s lands on %s now", led.Holder, o.Target)
+		return console.Errorf(console.Conflict, "wait for it, or look at bossman land status", "%s, %q, lands on %s now", boardtext.Lander(led.Author), led.Holder, o.Target)
 	}
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/internal/visible"
 	"github.com/bossman-dev/bossman/land"
@@ -35,8 +36,8 @@ func returns(out *console.Console, open func(ctx context.Context) (*Office, erro
 				}
 				if out.JSON {
 					said := map[string]string{"task": done.Task.String(), "status": string(done.Status)}
-					if pull != "" {
-						said["open_pull_request"] = pull
+					if pull.URL != "" {
+						said["open_pull_request"] = pull.URL
 					}
 					if err := out.PrintJSONLine(said); err != nil {
 						return err
@@ -53,22 +54,27 @@ func returns(out *console.Console, open func(ctx context.Context) (*Office, erro
 	return cmd
 }
 
-// OpenPull returns the address of the open pull request of a task that is in the landing queue, empty if none is known.
+// A Pull is an open pull request: its address, and whose lander has seen that it is open. It is zero if none is known.
+type Pull struct {
+	URL string
+	By  board.Author
+}
+
+// OpenPull returns the open pull request of a task that is in the landing queue.
 func OpenPull(ctx context.Context, b interface {
 	Line(ctx context.Context, slug string) (board.Line, error)
 }, id board.ID,
-) string {
-	line, err := b.Line(ctx, id.Project)
-	if err != nil {
-		return ""
+) (p Pull) {
+	if line, err := b.Line(ctx, id.Project); err == nil {
+		p.URL, p.By = land.OpenPull(line, id)
 	}
-	return land.OpenPull(line, id)
+	return p
 }
 
-// SayOpenPull says that a pull request stays open whose task has left the landing queue; url is as OpenPull returns it. People may want
+// SayOpenPull says that a pull request stays open whose task has left the landing queue. People may want
 // what was written there, or merge it all the same.
-func SayOpenPull(out *console.Console, url string) {
-	if url != "" {
-		out.Infof("Its pull request stays open, and what becomes of it has no effect on the task. To close it: gh pr close %s", visible.ShellWord(url))
+func SayOpenPull(out *console.Console, p Pull) {
+	if p.URL != "" {
+		out.Infof("Its pull request, named by %s, stays open, and what becomes of it has no effect on the task. To close it: gh pr close %s", boardtext.Lander(p.By), visible.ShellWord(p.URL))
 	}
 }

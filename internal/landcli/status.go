@@ -12,6 +12,7 @@ import (
 	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/visible"
 	"github.com/spf13/cobra"
 )
 
@@ -91,17 +92,19 @@ func (s state) note() board.LandNote {
 	return *s.line.Lander.Note
 }
 
-// why says why a task of the queue does not land now.
-func (s state) why(id board.ID) string {
-	if i := s.line.Open; i != nil && slices.ContainsFunc(i.Items, func(item board.Item) bool { return item.Task == id }) {
-		return "is being landed"
+// moving reports whether a task is being landed.
+func (s state) moving(id board.ID) bool {
+	i := s.line.Open
+	return i != nil && slices.ContainsFunc(i.Items, func(item board.Item) bool { return item.Task == id })
+}
+
+// why is what a lander says why a task of the queue does not land now; zero if it does.
+func (s state) why(id board.ID) board.LandWait {
+	waits := s.note().Waits
+	if i := slices.IndexFunc(waits, func(w board.LandWait) bool { return w.Task == id }); i >= 0 && !s.moving(id) {
+		return waits[i]
 	}
-	for _, w := range s.note().Waits {
-		if w.Task == id {
-			return w.Why
-		}
-	}
-	return ""
+	return board.LandWait{}
 }
 
 func (s state) print(out *console.Console) {
@@ -111,23 +114,20 @@ func (s state) print(out *console.Console) {
 	}
 	out.Linef("%s lands on %s.", s.project.Slug, s.project.Land)
 	note := s.note()
-	holder := fmt.Sprintf("%q", console.OneLine(s.line.Lander.Holder))
-	if by := s.line.Lander.Principal; by != "" && by != "local" {
-		holder += fmt.Sprintf(" (key of %s)", console.OneLine(by))
-	}
 	switch {
-	case s.lives() && note.Doing != "":
-		out.Field("", console.Text(holder+" lands:"), console.Text(note.Doing))
 	case s.lives():
-		out.Linef("%s lands what comes.", holder)
+		out.Field("", console.Text("At work:"), console.Text(fmt.Sprintf("%s, %q", boardtext.Lander(s.line.Lander.Author()), console.OneLine(s.line.Lander.Holder))))
+		if note.Doing != "" && note.Author == note.Leader {
+			out.Quoted("  ", note.Doing)
+		}
 	case len(s.line.Queue) > 0:
 		out.Linef("Nobody lands now: bossman land")
 	}
 	if note.Stopped != "" && len(s.line.Queue) > 0 {
-		out.Field("", console.Red.Cell("Nothing lands, says "+holder+":"), console.Text(note.Stopped))
+		say(out, console.Red.Cell("Nothing lands"), note.StoppedBy, note.Stopped)
 	}
 	if note.Moved != "" {
-		out.Field("", console.Yellow.Cell("Not by Bossman:"), console.Text(note.Moved))
+		say(out, console.Yellow.Cell("Moved without Bossman"), note.MovedBy, note.Moved)
 	}
 	out.Linef("")
 	if len(s.line.Queue) == 0 {
@@ -139,15 +139,17 @@ func (s state) print(out *console.Console) {
 	}
 	out.Table("  ", []console.Column{{Right: true}, {}, {Drop: 2}, {Flex: true}, {Drop: 1}}, rows)
 	for _, q := range s.line.Queue {
-		if why := s.why(q.Task.ID); why != "" {
-			out.Field("", console.Cyan.Cell(q.Task.ID.String()+" waits:"), console.Text(why))
+		if s.moving(q.Task.ID) {
+			out.Field("", console.Cyan.Cell(q.Task.ID.String()), console.Text("is being landed"))
+		} else if w := s.why(q.Task.ID); w.Why != "" {
+			say(out, console.Cyan.Cell(q.Task.ID.String()+" waits"), w.Author, w.Why)
 		}
 	}
 	for _, r := range note.Reworks {
-		out.Field("", console.Cyan.Cell(r.Task.String()), console.Text(fmt.Sprintf("is worked on or reviewed again, because of a conflict in %.200q", r.Files)))
+		say(out, console.Cyan.Cell(r.Task.String()+" is worked on or reviewed again after a conflict"), r.Author, visible.Paths(r.Files))
 	}
 	for _, w := range note.Untold {
-		out.Field("", console.Cyan.Cell(w.Task.String()+":"), console.Text(w.Why))
+		say(out, console.Cyan.Cell(w.Task.String()+" is done"), w.Author, w.Why)
 	}
 	if len(s.last) == 0 {
 		return
@@ -163,23 +165,46 @@ func (s state) print(out *console.Console) {
 	out.Table("  ", []console.Column{{}, {}, {}}, rows)
 }
 
+// say writes what a lander says, quoted behind what it is about and whose lander that is.
+func say(out *console.Console, about console.Cell, by board.Author, text string) {
+	about.Text += ", says"
+	out.Field("", about, console.Text(boardtext.Lander(by)+":"))
+	out.Quoted("  ", text)
+}
+
 // stateJSON is what bossman land status --json prints.
 type stateJSON struct {
 	Project string       `json:"project"`
 	Target  string       `json:"target"`
 	Lander  *landerJSON  `json:"lander,omitzero"`
 	Stopped string       `json:"stopped,omitzero"`
+	StopBy  *authorJSON  `json:"stopped_by,omitzero"`
 	Moved   string       `json:"moved,omitzero"`
+	MoveBy  *authorJSON  `json:"moved_by,omitzero"`
 	Queue   []queuedJSON `json:"queue"`
 	Reworks []reworkJSON `json:"reworks"`
 	Landed  []moveJSON   `json:"landed"`
 	Untold  []untoldJSON `json:"untold"`
 }
 
+// authorJSON is whose lander has written a text. It is left out where that is not known.
+type authorJSON struct {
+	Name string `json:"name"`
+	As   string `json:"as,omitzero"` // person or agent
+}
+
+func newAuthor(a board.Author) *authorJSON {
+	if a.By == "" {
+		return nil
+	}
+	return &authorJSON{a.By, string(a.As)}
+}
+
 type landerJSON struct {
-	Holder string    `json:"holder"`
-	Doing  string    `json:"doing,omitzero"`
-	Until  time.Time `json:"until"`
+	Holder string      `json:"holder"`
+	By     *authorJSON `json:"by,omitzero"`
+	Doing  string      `json:"doing,omitzero"`
+	Until  time.Time   `json:"until"`
 }
 
 type queuedJSON struct {
@@ -189,16 +214,20 @@ type queuedJSON struct {
 	Attempt  int    `json:"attempt"`
 	Commit   string `json:"commit"`
 	Waits    string `json:"waits,omitzero"`
+
+	WaitsBy *authorJSON `json:"waits_by,omitzero"`
 }
 
 type reworkJSON struct {
-	Task  string   `json:"task"`
-	Files []string `json:"files"`
+	Task  string      `json:"task"`
+	Files []string    `json:"files"`
+	By    *authorJSON `json:"by,omitzero"`
 }
 
 type untoldJSON struct {
-	Task string `json:"task"`
-	Why  string `json:"why"`
+	Task string      `json:"task"`
+	Why  string      `json:"why"`
+	By   *authorJSON `json:"by,omitzero"`
 }
 
 type moveJSON struct {
@@ -210,21 +239,28 @@ type moveJSON struct {
 
 func (s state) json() stateJSON {
 	note := s.note()
-	out := stateJSON{Project: s.project.Slug, Target: s.project.Land, Moved: note.Moved, Queue: []queuedJSON{}, Reworks: []reworkJSON{}, Landed: []moveJSON{}, Untold: []untoldJSON{}}
+	out := stateJSON{Project: s.project.Slug, Target: s.project.Land, Moved: note.Moved, MoveBy: newAuthor(note.MovedBy), Queue: []queuedJSON{}, Reworks: []reworkJSON{}, Landed: []moveJSON{}, Untold: []untoldJSON{}}
 	if len(s.line.Queue) > 0 {
-		out.Stopped = note.Stopped
+		out.Stopped, out.StopBy = note.Stopped, newAuthor(note.StoppedBy)
 	}
 	if s.lives() {
-		out.Lander = &landerJSON{Holder: s.line.Lander.Holder, Doing: note.Doing, Until: s.line.Lander.Until.UTC()}
+		out.Lander = &landerJSON{Holder: s.line.Lander.Holder, By: newAuthor(s.line.Lander.Author()), Until: s.line.Lander.Until.UTC()}
+		if note.Author == note.Leader {
+			out.Lander.Doing = note.Doing
+		}
 	}
 	for _, q := range s.line.Queue {
-		out.Queue = append(out.Queue, queuedJSON{q.Task.ID.String(), q.Task.Title, q.Task.Priority.String(), q.Task.Attempt, q.Tip.Commit, s.why(q.Task.ID)})
+		w := s.why(q.Task.ID)
+		if s.moving(q.Task.ID) {
+			w.Why = "is being landed"
+		}
+		out.Queue = append(out.Queue, queuedJSON{q.Task.ID.String(), q.Task.Title, q.Task.Priority.String(), q.Task.Attempt, q.Tip.Commit, w.Why, newAuthor(w.Author)})
 	}
 	for _, r := range note.Reworks {
-		out.Reworks = append(out.Reworks, reworkJSON{r.Task.String(), r.Files})
+		out.Reworks = append(out.Reworks, reworkJSON{r.Task.String(), r.Files, newAuthor(r.Author)})
 	}
 	for _, w := range note.Untold {
-		out.Untold = append(out.Untold, untoldJSON{w.Task.String(), w.Why})
+		out.Untold = append(out.Untold, untoldJSON{w.Task.String(), w.Why, newAuthor(w.Author)})
 	}
 	for _, i := range s.last {
 		m := moveJSON{From: i.Old, To: i.New, At: i.EndedAt.UTC()}
