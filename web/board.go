@@ -231,7 +231,11 @@ func (r *boardRead) markInbox(in *board.Inbox) {
 	}
 	for _, w := range in.Landing {
 		if !w.Task.IsZero() {
-			r.marks[w.Task] = mark{word: "cannot land", fact: line(w.Why, 90), bad: true, you: true}
+			m := mark{word: "cannot land", fact: told(w.Author, w.Why, 90), bad: true, you: true}
+			if w.Untold {
+				m.word = "its issue was not told"
+			}
+			r.marks[w.Task] = m
 		}
 	}
 	for i := range in.Open {

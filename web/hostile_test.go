@@ -101,10 +101,17 @@ func (s *testSite) fillHostile() {
 		_, err = s.board.Fail(ctx, a, h.Claim.Handle, board.Failure{Kind: board.FailWrongSpec, Reason: text, DoNotRepeat: text})
 		must(err)
 	}
-	_, err := s.board.Lead(ctx, board.Actor{Principal: "key:l", Owner: "p-l"}, board.Lease{
-		Project: "shop", Target: "main", Holder: hostile[0],
-		Note: &board.LandNote{Doing: hostile[1], Stopped: hostile[2], Waits: []board.LandWait{{Task: board.ID{Project: "shop", No: 3}, ForPeople: true, Why: hostile[3]}}},
-	})
+	lander := board.Actor{Principal: "key:l", Owner: "p-l", Name: visible.Line(hostile[4])}
+	lease, err := s.board.Lead(ctx, lander, board.Lease{Project: "shop", Target: "main", Holder: hostile[0]})
+	must(err)
+	line, err := s.board.Line(ctx, "shop")
+	must(err)
+	id := line.Queue[0].Task.ID
+	lease.Note = &board.LandNote{
+		Doing: hostile[1], Stopped: hostile[2], Moved: hostile[6], Waits: []board.LandWait{{Task: id, ForPeople: true, Why: hostile[3]}},
+		Reworks: []board.Rework{{Task: id, Attempt: 1, Files: []string{hostile[5]}}},
+	}
+	_, err = s.board.Lead(ctx, lander, lease)
 	must(err)
 }
 

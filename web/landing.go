@@ -33,8 +33,9 @@ type landingView struct {
 	Project, Target string
 	Several         bool // the page has other projects, too
 	Words           string
-	Stopped         string
-	// Lander says who lands.
+	// Stopped is what a lander says why nothing lands, and StoppedBy is whose lander that is.
+	Stopped, StoppedBy string
+	// Lander says who lands, and what the lander calls itself.
 	Lander string
 	Lives  bool
 	Left   *moment
@@ -148,12 +149,14 @@ func (q *request) landingOf(ctx context.Context, project *board.Project) (v land
 	if l.Lander.Note != nil {
 		note = *l.Lander.Note
 	}
-	v.Lander, v.Lives = strings.TrimPrefix(line(l.Lander.Holder, 80), "lander on "), l.Lander.Until.After(l.Now)
+	if v.Lives = l.Lander.Until.After(l.Now); l.Lander.Holder != "" {
+		v.Lander = capital(landerOf(l.Lander.Author())) + ", " + quoted(line(l.Lander.Holder, 80))
+	}
 	if v.Lives {
 		v.Left = new(left(l.Lander.Until, l.Now))
 	}
-	if len(l.Queue) > 0 {
-		v.Stopped = line(note.Stopped, 1000)
+	if len(l.Queue) > 0 && note.Stopped != "" {
+		v.Stopped, v.StoppedBy = quoted(line(note.Stopped, 1000)), landerOf(note.StoppedBy)
 	}
 	moves, err := q.site.board.Intents(ctx, board.IntentFilter{Project: slug, Target: project.Land, State: board.IntentLanded, Limit: countedMoves})
 	if err != nil {
@@ -181,8 +184,8 @@ func (q *request) landingOf(ctx context.Context, project *board.Project) (v land
 
 // landSteps says what the lander does now.
 func (q *request) landSteps(l *board.Line, note board.LandNote, lives bool) (list []landStep) {
-	if lives && note.Doing != "" {
-		list = append(list, landStep{Shape: shape{"check", "ink", "Checking"}, Head: "The lander " + line(note.Doing, 240), On: true})
+	if lives && note.Doing != "" && note.Author == note.Leader {
+		list = append(list, landStep{Shape: shape{"check", "ink", "Checking"}, Head: "The lander says: " + quoted(line(note.Doing, 240)), On: true})
 	}
 	if i := l.Open; i != nil {
 		s := landStep{Shape: shape{"land", "ink", "Landing"}, Head: strings.TrimPrefix(landedWords(*i), "landed "), Text: fmt.Sprintf("%s moves from %.10s to %.10s", line(i.Target, 100), i.Old, i.New), On: lives, At: new(lasted(i.At, l.Now))}
@@ -229,7 +232,7 @@ func (q *request) addQueue(v *landingView, l *board.Line, note board.LandNote) {
 			row.Moving, row.May = true, false
 		}
 		if w, ok := why[t.ID]; ok {
-			row.Why, row.You = line(w.Why, 400), w.ForPeople
+			row.Why, row.You = capital(told(w.Author, w.Why, 400)), w.ForPeople
 			v.Waits = append(v.Waits, row)
 			continue
 		}
@@ -273,10 +276,10 @@ func (q *request) addBack(ctx context.Context, v *landingView, slug string, note
 		v.Back = append(v.Back, x)
 	}
 	for _, r := range note.Reworks {
-		v.Rework = append(v.Rework, backView{Shape: shape{"clash", "", "Conflict"}, Task: r.Task, TaskPath: taskPath(r.Task), Text: "Worked on again after a conflict. Other work on the same files waits for it.", Files: fileList(r.Files)})
+		v.Rework = append(v.Rework, backView{Shape: shape{"clash", "", "Conflict"}, Task: r.Task, TaskPath: taskPath(r.Task), Text: "Worked on again after a conflict, says " + landerOf(r.Author) + ". Other work on the same files waits for it.", Files: fileList(r.Files)})
 	}
 	for _, w := range note.Untold {
-		v.Untold = append(v.Untold, backView{Shape: shape{"you", "you", "Not told"}, Task: w.Task, TaskPath: taskPath(w.Task), Text: line(w.Why, 400)})
+		v.Untold = append(v.Untold, backView{Shape: shape{"you", "you", "Not told"}, Task: w.Task, TaskPath: taskPath(w.Task), Text: capital(told(w.Author, w.Why, 400))})
 	}
 	v.Rework, v.Untold = v.Rework[:min(len(v.Rework), maxSentBack)], v.Untold[:min(len(v.Untold), maxSentBack)]
 	f := board.TaskFilter{Projects: []string{slug}}

@@ -178,17 +178,21 @@ func (n *need) setTask(id board.ID) {
 func landingNeed(w board.LandWait, slug string) need {
 	n := need{
 		Key: "landing-" + slug, Path: "/landing?project=" + slug, Kind: "Landing", Shape: shape{"land", "you", "Landing"}, Act: "Look",
-		Before: "Nothing lands in " + slug + ": " + line(w.Why, 200), rank: rankLanding,
+		Before: "Nothing lands in " + slug + ": " + told(w.Author, w.Why, 200), rank: rankLanding,
 	}
 	switch {
 	case w.Moved:
-		n.Key, n.Before = "moved-"+slug, line(w.Why, 200)
+		n.Key, n.Before = "moved-"+slug, "Moved without Bossman, says "+landerOf(w.Author)+": "+quoted(line(w.Why, 200))
 	case w.Idle:
 		n.Key, n.Before = "idle-"+slug, line(w.Why, 200)+": bossman land"
 	}
 	if !w.Task.IsZero() {
 		n.Key, n.Shape.ID = "landing-"+w.Task.String(), "clash"
-		n.Before = w.Task.String() + " cannot land: " + line(w.Why, 200)
+		what := " cannot land: "
+		if w.Untold {
+			what = " is done, and its issue was not told: "
+		}
+		n.Before = w.Task.String() + what + told(w.Author, w.Why, 200)
 		n.setTask(w.Task)
 		n.Path = n.TaskPath
 	}

@@ -117,6 +117,27 @@ func cut(s string, n int) string {
 	return strings.TrimRight(string([]rune(s)[:n-1]), " ") + "…"
 }
 
+// landerOf names the lander that wrote a text.
+func landerOf(a board.Author) string {
+	return a.Lander(func(name string) string {
+		name = line(name, 60)
+		if strings.ContainsAny(name, "()“”\",.:;") {
+			return quoted(name)
+		}
+		return name
+	})
+}
+
+// told is what a lander says, quoted behind its name and cut to n characters.
+func told(a board.Author, text string, n int) string {
+	return landerOf(a) + " says: " + quoted(line(text, n))
+}
+
+// quoted puts a line in quotation marks, which it does not end itself.
+func quoted(line string) string {
+	return "“" + strings.NewReplacer("“", `"`, "”", `"`).Replace(line) + "”"
+}
+
 // firstLine is the first line of a text, and the rest of it.
 func firstLine(s string) (first, rest string) {
 	first, rest, _ = strings.Cut(strings.TrimSpace(visible.Text(s)), "\n")

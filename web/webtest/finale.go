@@ -41,19 +41,19 @@ func (f *filler) finale() {
 	if w := f.workers[1]; w.handout != nil {
 		f.permit(w, "Bash", "npx prisma migrate deploy", "Bash(npx prisma *)")
 	}
-	lander := board.Actor{Principal: "key:lander", Owner: "p-lander", Name: "lander on build1"}
+	lander := board.Actor{Principal: "key:lander", Owner: "p-lander", Name: "build1"}
 	note := &board.LandNote{Doing: "checks 2 tasks together"}
 	if q, err := f.b.Line(f.ctx, "shop"); f.check(err) && len(q.Queue) > 0 {
 		note.Waits = []board.LandWait{{Task: q.Queue[0].Task.ID, ForPeople: true, Why: "it conflicts for the third time, in src/product/price.ts"}}
 	}
-	_, err := f.b.Lead(f.ctx, lander, board.Lease{Project: "shop", Target: "main", Holder: "lander on build1", Nonce: f.lander.Nonce, Note: note})
+	_, err := f.b.Lead(f.ctx, lander, board.Lease{Project: "shop", Target: "main", Holder: "bossman on build1 (process 214)", Nonce: f.lander.Nonce, Note: note})
 	f.check(err)
 	for i, w := range f.workers {
 		f.clock.behind = time.Duration(48-4*i) * time.Second
 		f.present(i, w)
 	}
 	f.clock.behind = -10 * time.Minute // the lander still lives when a slow test looks
-	_, err = f.b.Lead(f.ctx, lander, board.Lease{Project: "shop", Target: "main", Holder: "lander on build1", Nonce: f.lander.Nonce})
+	_, err = f.b.Lead(f.ctx, lander, board.Lease{Project: "shop", Target: "main", Holder: "bossman on build1 (process 214)", Nonce: f.lander.Nonce})
 	f.check(err)
 	f.clock.behind = 0
 	f.idle()

@@ -295,8 +295,8 @@ func (f *filler) review() {
 
 // land lands what is queued, but for the newest.
 func (f *filler) land() {
-	lander := board.Actor{Principal: "key:lander", Owner: "p-lander", Name: "lander on build1"}
-	l, err := f.b.Lead(f.ctx, lander, board.Lease{Project: "shop", Target: "main", Holder: "lander on build1"})
+	lander := board.Actor{Principal: "key:lander", Owner: "p-lander", Name: "build1"}
+	l, err := f.b.Lead(f.ctx, lander, board.Lease{Project: "shop", Target: "main", Holder: "bossman on build1 (process 214)"})
 	if !f.check(err) {
 		return
 	}
