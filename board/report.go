@@ -31,8 +31,8 @@ type Report struct {
 	Loose Loose `json:",omitzero"`
 	// Diff is what the work changed, zero if that is not known.
 	Diff Diff `json:",omitzero"`
-	// Rules are those of the project when the work was looked at, nil if nobody has. If it has others by now,
-	// Done refuses the report: what they ask for was not looked at.
+	// Rules are the project's rules at the time when the work was looked at, nil if nobody looked. Done refuses the
+	// report if the project has other rules by then.
 	Rules *Rules `json:",omitzero"`
 }
 

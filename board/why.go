@@ -108,7 +108,7 @@ func why(p Project, d Dossier, inherited []Task, workers int) []Reason {
 			who = "a review by a lead who did not work on it, or by a person"
 		}
 		add(WhyPolicy, "It was reported done and waits for %s: the policy of %s is %q.", who, p.Slug, p.Policy)
-		if t.OpenChildren > 0 { // one that had failed was retried
+		if t.OpenChildren > 0 { // an older program has added them
 			add(WhyParts, "It cannot be accepted before its parts are done: %s.", openParts(d))
 		}
 		return out

@@ -13,10 +13,10 @@ import (
 // to have all work of the task. If it lacks some, the worker is told so first, once for each claim; then the report names that work as
 // dropped. says is set if the worker has said that there are no changes: else the work may have been lost, and it has to say so.
 func (t *Tools) forgone(ctx context.Context, k *caller, h board.Handle, d board.Dossier, r *board.Report, seen inspection, says bool) error {
-	if seen.land == "" || !r.NoChanges {
+	if seen.rules.Land == "" || !r.NoChanges {
 		return nil
 	}
-	w, err := t.work(ctx, k.Principal, d, board.Project{Land: seen.land})
+	w, err := t.work(ctx, k.Principal, d, board.Project{Land: seen.rules.Land})
 	if err != nil {
 		return err
 	}
@@ -36,15 +36,15 @@ func (t *Tools) forgone(ctx context.Context, k *caller, h board.Handle, d board.
 	switch {
 	case err != nil:
 		t.o.Logger.Warn("what the target lacks of a task's work could not be found out", "task", h.Task, "err", err)
-		return t.forgoneUnseen(ctx, h, d, r, seen.land)
+		return t.forgoneUnseen(ctx, h, d, r, seen.rules.Land)
 	case len(list) == 0:
 		return nil
 	case !says:
-		return nothingLeft(h, seen.land, list)
+		return nothingLeft(h, seen.rules.Land, list)
 	case first:
-		return leavesOut(h, seen.land, list)
+		return leavesOut(h, seen.rules.Land, list)
 	}
-	r.Observed = append(r.Observed, leftOut(seen.land, list))
+	r.Observed = append(r.Observed, leftOut(seen.rules.Land, list))
 	return nil
 }
 

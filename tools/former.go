@@ -69,15 +69,15 @@ func (t *Tools) dropped(ctx context.Context, h board.Handle, task board.Task, w 
 	if r.Tip.IsZero() || r.NoChanges || w.Former.IsZero() {
 		return nil
 	}
-	w.Land = seen.land
+	w.Land = seen.rules.Land
 	d, err := t.o.Inspector.Dropped(ctx, w, r.Tip)
 	if err != nil { // it is recorded all the same
 		t.o.Logger.Warn("the work of a report could not be compared with what was reported before", "task", h.Task, "err", err)
 		return nil
 	}
-	former, remote := w.Former, remoteOf(seen.land)
+	former, remote := w.Former, remoteOf(seen.rules.Land)
 	commit := shortCommit(former.Tip.Commit)
-	if ask := d.First && !d.Onward && seen.land != "" && !seen.trusted; ask && len(d.Files) > 0 {
+	if ask := d.First && !d.Onward && seen.rules.Land != "" && seen.rules.Policy != board.PolicyTrust; ask && len(d.Files) > 0 {
 		return &refusal{
 			what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), code: "dropped", err: board.ErrConflict,
 			why: fmt.Sprintf("Attempt %d reported commit %s. Your work does not go on from it, and lacks what it changed in %s.", former.Attempt.Attempt, commit, someFiles(d.Files)),

@@ -70,10 +70,8 @@ type inspection struct {
 	remark string
 	// tree is what the check has judged, empty if none was run.
 	tree string
-	// land is where the project lands its work, empty if it does not, or if nothing was looked at.
-	land string
-	// reviewed is set if somebody reviews the work, and trusted if the project takes every report.
-	reviewed, trusted bool
+	// rules are those of the project, zero if nothing was looked at.
+	rules board.Rules
 }
 
 // stated is what a report says of its work: the branch that it is on, and that it has changed no
@@ -112,8 +110,8 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 	if err != nil {
 		return seen, err
 	}
-	r.Rules = new(p.Rules())
-	seen.land, seen.reviewed, seen.trusted = p.Land, p.Policy.Reviewed(), p.Policy == board.PolicyTrust
+	seen.rules = p.Rules()
+	r.Rules = new(seen.rules)
 	w, err := t.work(ctx, k.Principal, d, p)
 	if err != nil {
 		return seen, err
@@ -192,7 +190,7 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 			next: "Next: " + repeat() + " with evidence that is there: a commit of this task on your branch, a file in your worktree, a URL. If your work is in another worktree, name its branch.",
 		}
 	}
-	if t.o.Keep == nil && seen.land == "" && !says.noChanges && p.Policy != board.PolicyTrust { // else it is stored
+	if t.o.Keep == nil && seen.rules.Land == "" && !says.noChanges && p.Policy != board.PolicyTrust { // else it is stored
 		if err := t.o.Inspector.OnBranch(ctx, w); err != nil {
 			return seen, elsewhere(err)
 		}

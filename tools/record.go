@@ -20,7 +20,7 @@ func (t *Tools) record(ctx context.Context, k *caller, h board.Handle, r *board.
 			return board.Outcome{}, err
 		}
 	}
-	if t.o.Keep == nil && seen.land == "" && !seen.reviewed {
+	if t.o.Keep == nil && seen.rules.Land == "" && !seen.rules.Policy.Reviewed() {
 		return t.recordHere(ctx, k, h, r)
 	}
 	t.recording.Lock()
@@ -34,8 +34,8 @@ func (t *Tools) record(ctx context.Context, k *caller, h board.Handle, r *board.
 		if err := t.store(ctx, k, h, d, r, seen); err != nil {
 			return board.Outcome{}, notStored(h, err)
 		}
-		if seen.land != "" && r.Tip.IsZero() && !r.NoChanges {
-			return board.Outcome{}, nothingStored(h, seen.land)
+		if seen.rules.Land != "" && r.Tip.IsZero() && !r.NoChanges {
+			return board.Outcome{}, nothingStored(h, seen.rules.Land)
 		}
 		if err := t.forgone(ctx, k, h, d, r, seen, says); err != nil {
 			return board.Outcome{}, err
@@ -140,7 +140,7 @@ func (t *Tools) recordFailure(ctx context.Context, k *caller, h board.Handle, f 
 func (t *Tools) store(ctx context.Context, k *caller, h board.Handle, d board.Dossier, r *board.Report, seen inspection) (err error) {
 	commit := ""
 	w := board.WorkOf(d, k.Principal)
-	w.Place, w.Slot, w.Land = r.Where, t.o.Keep != nil, seen.land
+	w.Place, w.Slot, w.Land = r.Where, t.o.Keep != nil, seen.rules.Land
 	switch {
 	case t.o.Keep != nil:
 		at, kept, err := t.o.Keep(ctx, r.Where, seen.tree, r.Summary)
@@ -157,10 +157,10 @@ func (t *Tools) store(ctx context.Context, k *caller, h board.Handle, d board.Do
 			r.Observed = append(r.Observed, kept)
 		}
 	case r.Where.Dir == "" || r.NoChanges && !t.changed(ctx, w): // what is there is others'
-	case r.NoChanges && seen.land != "": // nothing of it lands
+	case r.NoChanges && seen.rules.Land != "": // nothing of it lands
 		r.Loose, err = t.o.Inspector.Lying(ctx, w)
 	default:
-		if commit, r.Loose, err = t.o.Inspector.Store(ctx, w, seen.tree, d.Task.Title, r.Summary); err != nil && seen.land != "" {
+		if commit, r.Loose, err = t.o.Inspector.Store(ctx, w, seen.tree, d.Task.Title, r.Summary); err != nil && seen.rules.Land != "" {
 			return err
 		}
 	}
@@ -168,9 +168,9 @@ func (t *Tools) store(ctx context.Context, k *caller, h board.Handle, d board.Do
 		t.noDiff(d.Task.ID, err)
 		return nil
 	}
-	tip, same, err := t.o.Inspector.Tip(ctx, w, commit, seen.land)
+	tip, same, err := t.o.Inspector.Tip(ctx, w, commit, seen.rules.Land)
 	none := r.NoChanges // says its worker
-	if seen.land != "" {
+	if seen.rules.Land != "" {
 		if err != nil || none && !same { // then nothing lands, and forgone names what there is
 			return err
 		}
@@ -181,26 +181,26 @@ func (t *Tools) store(ctx context.Context, k *caller, h board.Handle, d board.Do
 		r.Diff, err = t.o.Inspector.Diff(ctx, w, tip)
 	}
 	t.noDiff(d.Task.ID, err)
-	if err := t.includes(ctx, h, d.Task, w, r, seen.land); err != nil {
+	if err := t.includes(ctx, h, d.Task, w, r, seen.rules.Land); err != nil {
 		return err
 	}
 	switch before := d.Doc.Result; {
-	case r.Loose.Unknown && !none && (same || seen.land == "" && len(r.Diff.Files) == 0):
+	case r.Loose.Unknown && !none && (same || seen.rules.Land == "" && len(r.Diff.Files) == 0):
 		return notKnown(h, r.Loose)
-	case len(r.Loose.Inside) > 0 && !none && (same || seen.land == "" && err == nil && hasNone(r.Tip, r.Diff)):
+	case len(r.Loose.Inside) > 0 && !none && (same || seen.rules.Land == "" && err == nil && hasNone(r.Tip, r.Diff)):
 		return onlyInside(h, r.Loose.Inside)
-	case none && seen.land == "" && len(r.Diff.Files) > 0:
+	case none && seen.rules.Land == "" && len(r.Diff.Files) > 0:
 		return hasChanges(h, r.Where)
-	case seen.land != "" && !same && before != nil && before.Tip.Tree == tip.Tree && returnedByPeople(d):
+	case seen.rules.Land != "" && !same && before != nil && before.Tip.Tree == tip.Tree && returnedByPeople(d):
 		return asReturned(h)
 	}
 	if err := t.dropped(ctx, h, d.Task, w, r, seen); err != nil {
 		return err
 	}
-	if seen.land == "" || same {
+	if seen.rules.Land == "" || same {
 		return nil
 	}
-	return t.o.Inspector.Share(ctx, h, commit, seen.land)
+	return t.o.Inspector.Share(ctx, h, commit, seen.rules.Land)
 }
 
 // changed reports whether something has changed at the place of some work since the newest attempt began, or

@@ -162,12 +162,14 @@ func TestErased_permission(t *testing.T) {
 type lateBoard struct {
 	*board.Board
 	held, archived atomic.Bool
+	kept           atomic.Int64 // how often it kept its feed back
 }
 
 func (b *lateBoard) Feed(ctx context.Context, projects []string, after board.Cursor, limit int) ([]board.Event, error) {
 	switch {
 	case after == "":
 	case b.held.Load():
+		b.kept.Add(1)
 		return nil, nil
 	case b.archived.Swap(false):
 		return nil, board.ErrCursorTooOld
@@ -190,10 +192,11 @@ func TestErased_missed(t *testing.T) {
 	b := s.signedIn("ada", "shop", auth.Admin)
 	s.server.Config.Handler = site
 	testErased(t, []*testSite{s}, []*browser{b}, func(id board.ID) {
+		before := late.kept.Load()
 		late.held.Store(true)
+		until(t, "no page of the feed is under way", func() bool { return late.kept.Load() > before })
 		late.archived.Store(true)
 		s.redact(id)
-		time.Sleep(2 * followEvery)
 		late.held.Store(false)
 	}, true)
 	if late.archived.Load() {
