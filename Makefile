@@ -64,8 +64,12 @@ test: ## run the tests
 # GORACE: a program under the race detector sleeps before it exits, by default for a
 # second, in case goroutines that it left running race. The tests run hundreds of programs.
 .PHONY: race
-race: ## run the tests under the race detector, without the test cache
+race: ## run the tests under the race detector, without the test cache; of the scripts of the command line only some
 	GORACE='atexit_sleep_ms=50' $(GO) test -race -gcflags='modernc.org/...=-d=checkptr=0' -count=1 -timeout=30m $(TESTFLAGS) ./...
+
+.PHONY: scripts
+scripts: ## run all scripts of the command line, without the race detector and the test cache (five minutes)
+	$(GO) test -count=1 -timeout=30m $(TESTFLAGS) ./cmd/bossman
 
 # When the time is over, the fuzzing engine sometimes takes its own deadline for a failure: it says
 # so, and has written no input. Then the target runs again.

@@ -31,6 +31,9 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// scripts are the scripts to run; race_test.go chooses fewer.
+var scripts []string
+
 // TestScript runs the command line as a user would, with real boards and real git
 // repositories. `agent` speaks to `bossman mcp`; `exits CODE` looks at the exit code
 // of a command; `listening ADDR` waits for a server. The programs `add` and `features`
@@ -42,8 +45,11 @@ func TestScript(t *testing.T) {
 		t.Skip("there is no git")
 	}
 	programs := buildServers(t)
+	if scripts == nil {
+		scripts, _ = filepath.Glob("testdata/script/*.txtar")
+	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Files: scripts,
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, "home")
 			for _, kv := range [][2]string{
