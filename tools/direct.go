@@ -257,15 +257,11 @@ func (t *Tools) directAsk(ctx context.Context, r *mcp.Request) (mcp.Result, erro
 	k := t.directCaller(ctx, r, access.Ask)
 	if id == 0 {
 		n := board.NewQuestion{ChatID: chatID, Text: question, Blocking: new(false)}
-		held, err := k.held(ctx)
-		if err != nil {
+		if n.Claim, n.Project, err = k.subject(ctx); err != nil {
 			return nil, rpcError(what, err)
 		}
-		if len(held) == 1 && !held[0].IsReview() {
-			n.Claim = held[0].Handle
+		if !n.Claim.IsZero() {
 			t.used(n.Claim)
-		} else if n.Project, err = k.questionProject(ctx); err != nil {
-			return nil, rpcError(what, err)
 		}
 		q, err := t.b.Ask(ctx, k.Actor, n)
 		if err != nil {

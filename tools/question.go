@@ -18,7 +18,7 @@ var askQuestion = &definition{
 		"and you take another. With default, continue at once as if it were the answer.",
 	props: []prop{
 		{name: "question", kind: text, required: true, about: "the question, with all context needed to decide", aliases: []string{"text", "message"}},
-		{name: "claim", kind: text, about: "your claim, if the question is about your task", aliases: []string{"claim_id", "handle", "task", "task_id"}},
+		{name: "claim", kind: text, about: "your claim; may be omitted if you hold one task", aliases: []string{"claim_id", "handle", "task", "task_id"}},
 		{name: "options", kind: list, about: "answers to choose from", aliases: []string{"choices"}},
 		{name: "default", kind: text, about: "the answer to continue with if nobody answers; not with human_only", aliases: []string{"default_answer"}},
 		{name: "answer_within_seconds", kind: number, about: "deadline: then default becomes the answer, or the question is overdue", max: 30 * 24 * 3600},
@@ -98,14 +98,15 @@ func (t *Tools) recordQuestion(ctx context.Context, k *caller, in askInput) (boa
 		Blocking: in.Blocking, HumanOnly: in.HumanOnly,
 	}
 	var err error
-	if in.Claim == "" {
-		if n.Project, err = k.questionProject(ctx); err != nil {
-			return board.Question{}, k.refuse(e, err)
-		}
-	} else {
-		if n.Claim, err = k.claim(ctx, e, in.Claim); err != nil {
-			return board.Question{}, err
-		}
+	if in.Claim != "" {
+		n.Claim, err = k.claim(ctx, e, in.Claim)
+	} else if n.Claim, n.Project, err = k.subject(ctx); err != nil {
+		err = k.refuse(e, err)
+	}
+	if err != nil {
+		return board.Question{}, err
+	}
+	if !n.Claim.IsZero() {
 		e.claim = n.Claim
 		open, err := t.b.Questions(ctx, board.QuestionFilter{Task: n.Claim.Task, State: board.QuestionOpen})
 		if err != nil {
@@ -143,22 +144,27 @@ func (t *Tools) notePlace(ctx context.Context, k *caller, q board.Question, bran
 	return remark
 }
 
-// questionProject returns the project of a question without a claim: the caller's default
-// project, else the project of a task that it holds, else its first project.
-func (k *caller) questionProject(ctx context.Context) (string, error) {
-	if p, err := k.project(""); err == nil || len(k.projects) == 0 {
-		return p, err
-	}
+// subject returns what a question that names no claim is about: the only task that the caller works on, else a
+// project: the caller's default, else that of a task which it holds, else its first. With one key over HTTP several agents
+// may work, and nothing says which of them asks.
+func (k *caller) subject(ctx context.Context) (claim board.Handle, project string, err error) {
 	held, err := k.held(ctx)
 	if err != nil {
-		return "", err
+		return board.Handle{}, "", err
+	}
+	alone := strings.HasPrefix(k.Owner, board.ProcessPrefix) || strings.HasPrefix(k.Owner, board.DirPrefix)
+	if alone && len(held) == 1 && !held[0].IsReview() && k.may(held[0].Task.Project) {
+		return held[0].Handle, "", nil
+	}
+	if p, err := k.project(""); err == nil || len(k.projects) == 0 {
+		return board.Handle{}, p, err
 	}
 	for _, c := range held {
 		if k.may(c.Task.Project) {
-			return c.Task.Project, nil
+			return board.Handle{}, c.Task.Project, nil
 		}
 	}
-	return k.projects[0], nil
+	return board.Handle{}, k.projects[0], nil
 }
 
 // announce tells Options.Asked about a new question, and notifies clients that watch the
