@@ -66,7 +66,8 @@ func (c *change) inForce(h Handle) (*holding, error) {
 }
 
 // reporter is holder for a report of done, which is also accepted after the sweep, and
-// after GiveBack, as long as the task was not granted again and its spec has not changed.
+// after GiveBack, as long as the task was not granted again, its spec has not changed and the
+// worker was not stopped.
 func (c *change) reporter(h Handle) (*holding, error) {
 	t := c.tasks[h.Task]
 	a, err := c.attempt(h)
@@ -75,6 +76,13 @@ func (c *change) reporter(h Handle) (*holding, error) {
 	}
 	if (a.Cause == CauseExpired || a.Cause == CauseLeft) && t.Attempt == h.Attempt && t.Nonce == h.Nonce &&
 		(t.Status == Pending || t.Status == Failed) && a.SpecVersion == t.SpecVersion {
+		w, err := c.tx.Worker(a.Worker)
+		if err != nil {
+			return nil, err
+		}
+		if w.StoppedBy != "" {
+			return nil, c.lost(h, &a)
+		}
 		return &holding{task: t, attempt: a}, nil
 	}
 	return c.holder(h)

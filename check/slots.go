@@ -70,8 +70,7 @@ func (s *slots) take(ctx context.Context, dir string, limit time.Duration, waits
 			case !known:
 				waits("it waits for another check on this machine")
 			case h.stuck():
-				// It keeps the lock of a file that has no name anymore.
-				_ = os.Remove(path)
+				discard(path)
 			default:
 				waits(fmt.Sprintf("it waits for another check on this machine, which process %d has run in %.200q since %s", h.pid, h.dir, h.since.Local().Format(time.TimeOnly)))
 			}
@@ -84,6 +83,19 @@ func (s *slots) take(ctx context.Context, dir string, limit time.Duration, waits
 			free()
 			return nil, context.Cause(ctx)
 		}
+	}
+}
+
+// discard removes a lock file whose holder is stuck; it keeps the lock of a file that has no name
+// anymore. Of several that wait only one does it, so that nobody removes the next holder's file.
+func discard(path string) {
+	unlock, ok, err := proc.TryLock(path + ".discard")
+	if err != nil || !ok {
+		return
+	}
+	defer unlock()
+	if h, known := readHolder(path); known && h.stuck() {
+		_ = os.Remove(path)
 	}
 }
 

@@ -125,7 +125,7 @@ func (p *Peer) deliver(id ID, a outcome) bool {
 	}
 	delete(p.calls, id)
 	if p.notifyBusy && !q.bypass {
-		p.notifyQueue = append(p.notifyQueue, queuedItem{run: func() { q.outcome <- a }})
+		p.notifyQueue = append(p.notifyQueue, queuedItem{run: func() { q.outcome <- a }, response: true})
 	} else {
 		q.outcome <- a // never blocks
 	}

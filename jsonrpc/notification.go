@@ -18,8 +18,9 @@ const (
 
 // A queuedItem is an entry of p.notifyQueue: a notification or a response.
 type queuedItem struct {
-	run   func()
-	bytes int // size of a notification's params
+	run      func()
+	bytes    int  // size of a notification's params
+	response bool // a response, whose run delivers it to the caller
 }
 
 // handleNotification handles a notification after those before it. It reports
@@ -54,7 +55,7 @@ func (p *Peer) enqueueNotification(n *Message) {
 		return
 	}
 	defer p.mu.Unlock()
-	p.notifyQueue = append(p.notifyQueue, queuedItem{func() { p.notified(p.baseCtx, n) }, size})
+	p.notifyQueue = append(p.notifyQueue, queuedItem{run: func() { p.notified(p.baseCtx, n) }, bytes: size})
 	p.notifyBytes += size
 	if !p.notifyBusy {
 		p.notifyBusy = true
@@ -83,8 +84,17 @@ func (p *Peer) runQueue() {
 		p.notifyQueue[0] = queuedItem{} // let the garbage collector free it
 		p.notifyQueue = p.notifyQueue[1:]
 		p.notifyBytes -= next.bytes
+		last := next.response && len(p.notifyQueue) == 0
+		if last {
+			// A call that its caller makes at once is not one of a handler's.
+			p.notifyBusy = false
+			p.notifyQueue = nil
+		}
 		p.mu.Unlock()
 		next.run()
+		if last {
+			return
+		}
 	}
 }
 

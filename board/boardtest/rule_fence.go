@@ -98,6 +98,23 @@ var ruleFence = group{"one holder", []test{
 		f.lost("done", err, true)
 		y.done(now)
 	}},
+	{"a worker that was stopped after its claim had ended makes no late report", func(f *fixture) {
+		ends := map[string]func(x *agent, id board.ID, h board.Handle){
+			"expired":    func(x *agent, id board.ID, h board.Handle) { f.expire(id) },
+			"given back": func(x *agent, id board.ID, h board.Handle) { f.ok(f.board.GiveBack(f.ctx, x.actor, h)) },
+		}
+		for how, end := range ends {
+			id := f.create(how)
+			x := f.agent("x " + how)
+			h := x.take(id, wishing(id))
+			end(x, id, h)
+			_, err := f.board.Stop(f.ctx, ada, x.worker())
+			f.ok(err)
+			_, err = x.report(h, func(r *board.Report) { r.Summary = "late words" })
+			f.lost(how, err, true)
+			f.status(id, board.Pending)
+		}
+	}},
 	{"an attempt that expired, was reported late and rejected is one failure", func(f *fixture) {
 		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
 		id := f.create("a", atMost(1))
