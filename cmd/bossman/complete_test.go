@@ -38,3 +38,12 @@ func TestCompletion_everything(t *testing.T) {
 	}
 	walk(newApp().root())
 }
+
+func TestHelp_groups(t *testing.T) {
+	root := newApp().root()
+	for _, c := range root.Commands() {
+		if c.GroupID == "" && !c.Hidden {
+			t.Errorf("bossman help lists %s below no heading", c.Name())
+		}
+	}
+}

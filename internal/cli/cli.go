@@ -21,6 +21,7 @@ type Source struct {
 // below it prints its help. open opens the board for completion.
 func Complete(root *cobra.Command, open func(ctx context.Context) (Source, error)) {
 	root.SetHelpCommand(helpCommand(root))
+	group(root)
 	root.SetFlagErrorFunc(flagError)
 	each(root, func(cmd *cobra.Command) {
 		if cmd.HasSubCommands() {
