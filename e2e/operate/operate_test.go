@@ -1,6 +1,6 @@
-// Package operate follows docs/operate.md to the letter: its commands are taken out of
-// the page and run, on this machine, from an empty folder to a server that was lost and
-// restored.
+// Package operate follows docs/operate.md and docs/start.md to the letter: their commands are
+// taken out of the pages and run on this machine, from an empty folder to a server that was
+// lost and restored, and to landed work.
 package operate
 
 import (
@@ -31,6 +31,9 @@ func TestOperate(t *testing.T) {
 	if len(quick) < 5 || len(drill) < 4 || len(cleanup) != 1 {
 		t.Fatalf("the page has %d steps, %d of the drill and %d to clean up; has it lost its marks?", len(quick), len(drill), len(cleanup))
 	}
+	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pg_dump"); len(found) == 0 {
+		t.Skip("PostgreSQL's server programs are not installed")
+	}
 	m := newMachine(t)
 	var script strings.Builder
 	for _, part := range [][]string{quick, drill, cleanup} {
@@ -38,7 +41,7 @@ func TestOperate(t *testing.T) {
 			script.WriteString(step)
 		}
 	}
-	out := m.run(t, script.String())
+	out := m.run(t, "docs/operate.md", script.String())
 
 	for _, want := range []string{
 		"Role bossman_app may use its tables, and nothing else.",
@@ -92,9 +95,6 @@ type machine struct {
 
 func newMachine(t *testing.T) *machine {
 	t.Helper()
-	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pg_dump"); len(found) == 0 {
-		t.Skip("PostgreSQL's server programs are not installed")
-	}
 	for _, program := range []string{"bash", "git", "curl"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skip(err)
@@ -130,8 +130,8 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
-// run runs a script to its end, and ends what it has left behind if it failed.
-func (m *machine) run(t *testing.T, script string) string {
+// run runs the script of a page to its end, and ends what it has left behind if it failed.
+func (m *machine) run(t *testing.T, page, script string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -158,7 +158,7 @@ func (m *machine) run(t *testing.T, script string) string {
 		text, _ := os.ReadFile(name)
 		out = append(out, fmt.Sprintf("\n%s:\n%s", filepath.Base(name), text)...)
 	}
-	t.Fatalf("the commands of docs/operate.md fail: %v\n%s", failed, out)
+	t.Fatalf("the commands of %s fail: %v\n%s", page, failed, out)
 	return ""
 }
 
