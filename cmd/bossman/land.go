@@ -61,6 +61,7 @@ func (o *openBoard) lander(ctx context.Context, by board.Actor, slug, dir string
 	caller := o.agent(auth.Worker)
 	if o.store != nil {
 		o.store.Attend(caller.Owner)
+		caller.Name = "bossman land" // in the history; a server takes the name of the key
 	}
 	host, _ := os.Hostname()
 	s := o.settings.Land
