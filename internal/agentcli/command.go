@@ -31,7 +31,7 @@ func Commands(out *console.Console, version string, desk func(ctx context.Contex
 }
 
 func (c *cli) next() *cobra.Command {
-	var wait int
+	var wait seconds
 	var task string
 	var skills []string
 	cmd := &cobra.Command{
@@ -47,7 +47,7 @@ It ends with exit code 7 if there is nothing to do, and says why.
 			})
 		},
 	}
-	cmd.Flags().IntVar(&wait, "wait", 0, "how many `seconds` to wait for a task, at most 45")
+	cmd.Flags().Var(&wait, "wait", "how many `seconds` to wait for a task, at most 45")
 	cmd.Flags().StringVar(&task, "task", "", "the task you prefer")
 	cmd.Flags().StringSliceVar(&skills, "skill", nil, "your skills; omit to be offered any task")
 	return cmd
@@ -229,7 +229,7 @@ func (s *session) report(ctx context.Context, tool string, args map[string]any) 
 func (c *cli) ask() *cobra.Command {
 	var options []string
 	var byDefault, branch string
-	var wait int
+	wait := seconds(45)
 	var waits bool
 	cmd := c.under("ask TEXT…", "For agents: ask people for a decision", cobra.MinimumNArgs(1),
 		`Ask puts a question to people. Without --default the task cannot go on without an answer: if
@@ -240,7 +240,7 @@ of a question in place of the text, it shows the answer.
 			cmd.Flags().StringArrayVarP(&options, "option", "o", nil, "an answer to choose from; repeatable")
 			cmd.Flags().StringVar(&byDefault, "default", "", "the answer to go on with if nobody answers")
 			cmd.Flags().StringVar(&branch, "branch", "", "branch of the work, if not checked out here")
-			cmd.Flags().IntVar(&wait, "wait", 45, "how many `seconds` to wait for the answer, at most 45 (default 0 with --default)")
+			cmd.Flags().Var(&wait, "wait", "how many `seconds` to wait for the answer, at most 45 (default 0 with --default)")
 			cmd.PreRun = func(cmd *cobra.Command, _ []string) { waits = cmd.Flags().Changed("wait") }
 		},
 		func(ctx context.Context, s *session, args []string) error {
