@@ -154,7 +154,7 @@ type Board interface {
 	Next(ctx context.Context, a board.Actor, w board.Wish) (*board.Handout, error)
 	Renew(ctx context.Context, owner string, called bool) ([]board.Claim, error)
 	Leave(ctx context.Context, owner string) error
-	GiveBack(ctx context.Context, a board.Actor, h board.Handle) error
+	GiveBack(ctx context.Context, a board.Actor, h board.Handle, reason string) error
 	Progress(ctx context.Context, a board.Actor, h board.Handle, n board.Note) (board.Notice, error)
 	Locate(ctx context.Context, a board.Actor, h board.Handle, w board.Where) error
 	Record(ctx context.Context, a board.Actor, r board.Run, log ...board.LogPart) error

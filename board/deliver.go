@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,11 +98,14 @@ func (b *Board) deliver(ctx context.Context, a Actor, d delivery) (*Handout, err
 // GiveBack ends the claim of a program that ended without doing anything with its task. No
 // failure is counted, and the task is pending again. Until it is granted again, its report
 // of done is still accepted, from a later run of the program. A review is free again, also for
-// the same worker.
-func (b *Board) GiveBack(ctx context.Context, a Actor, h Handle) error {
+// the same worker. reason says why; empty if that is not known.
+func (b *Board) GiveBack(ctx context.Context, a Actor, h Handle, reason string) error {
+	if err := checkTexts(text{"reason", reason, maxText}); err != nil {
+		return err
+	}
 	return b.change(ctx, a, func(c *change) error {
 		if h.IsReview() {
-			return c.giveBackReview(h)
+			return c.giveBackReview(h, reason)
 		}
 		if err := c.lockHeld(h); err != nil {
 			return err
@@ -110,7 +114,7 @@ func (b *Board) GiveBack(ctx context.Context, a Actor, h Handle) error {
 		if err != nil {
 			return err
 		}
-		return c.release(held.task, CauseLeft, "the program ended without reporting")
+		return c.release(held.task, CauseLeft, cmp.Or(reason, "the program ended without reporting"))
 	})
 }
 

@@ -40,7 +40,7 @@ func TestNext_freedMeanwhile(t *testing.T) {
 	}
 	l.then = func() {
 		first.Worker = h.Claim.Worker.Name
-		if err := b.GiveBack(t.Context(), first, h.Claim.Handle); err != nil {
+		if err := b.GiveBack(t.Context(), first, h.Claim.Handle, ""); err != nil {
 			t.Error(err)
 		}
 	}

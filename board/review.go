@@ -114,7 +114,7 @@ func (c *change) endReview(claim Claim, cause Cause, reason string) (bool, error
 }
 
 // giveBackReview ends the claim of a program on a review without a verdict.
-func (c *change) giveBackReview(h Handle) error {
+func (c *change) giveBackReview(h Handle, reason string) error {
 	if err := c.lock(h.Task); err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (c *change) giveBackReview(h Handle) error {
 	case live.Worker.Principal != c.actor.Principal:
 		return denied("%v is not a review of %s", h, c.actor.Principal)
 	}
-	_, err = c.endReview(*live, CauseLeft, "the program ended without a verdict")
+	_, err = c.endReview(*live, CauseLeft, cmp.Or(reason, "the program ended without a verdict"))
 	return err
 }
 

@@ -52,8 +52,14 @@ func (j *job) end(ctx, runner context.Context, last agent.Event, why error) Resu
 		return res
 	case a.held && (costly || spent):
 		return j.overBudget(ctx, runner, why)
-	case a.held && (errors.Is(why, errEnded) || errors.Is(why, errUnusable) && !j.r.worksAtOthers(j.agent.Name(), j.h.Task.ID)):
+	case a.held && errors.Is(why, errEnded):
 		return j.giveBack(ctx, why)
+	case a.held && errors.Is(why, errUnusable) && !j.r.worksAtOthers(j.agent.Name(), j.h.Task.ID):
+		res := j.notNow(ctx, why) // the slot goes on with another task
+		res.unusable = true
+		return res
+	case a.held && why == nil && !j.agent.Tools() && a.spec != j.h.Task.SpecVersion:
+		return j.giveBack(ctx, errEdited)
 	case a.held:
 		reason := unreported("a report", last, why)
 		if errors.Is(why, errUnusable) {
@@ -96,6 +102,10 @@ func (j *job) end(ctx, runner context.Context, last agent.Event, why error) Resu
 	}
 	return j.result(Lost, cmp.Or(a.Reason, string(a.Cause)))
 }
+
+// errEdited is why a program's attempt ends without a failure: its report was refused, since the task is
+// another one now, and a program does not read that.
+var errEdited = errors.New("the task was edited while the program worked on it, and it ended without a report for the new text")
 
 // fail tells the board that the job has failed.
 func (j *job) fail(ctx, runner context.Context, f board.Failure) error {

@@ -42,6 +42,10 @@ type job struct {
 // look is how often a job looks whether it still has its claim.
 const look = 3 * time.Second
 
+// lastWords is how long an agent goes on after its claim was taken away: what it was just reporting,
+// such as while the machine was suspended, is refused by the board and kept as a note.
+const lastWords = time.Second
+
 // settleTime bounds what is done after the end of a job, whatever ended it.
 const settleTime = 6 * time.Minute
 
@@ -137,7 +141,7 @@ func (j *job) notNow(ctx context.Context, why error) Result {
 
 // giveBack ends a job that could not be worked on, for a reason that is not its agent's.
 func (j *job) giveBack(ctx context.Context, why error) Result {
-	if err := j.r.o.Board.GiveBack(ctx, j.actor(), j.h.Claim.Handle); err != nil {
+	if err := j.r.o.Board.GiveBack(ctx, j.actor(), j.h.Claim.Handle, why.Error()); err != nil {
 		if _, lost := errors.AsType[*board.LostError](err); !lost && !errors.Is(err, board.ErrConflict) {
 			why = errors.Join(why, err)
 		}
@@ -240,7 +244,8 @@ func (j *job) watch(ctx context.Context, session agent.Session, calls func() int
 	active, parting, finished, waits := began, time.Time{}, time.Time{}, began
 	first, told, calling := j.agent.Tools(), false, false
 	var pending atomic.Int32 // permissions that people have not given or refused yet
-	tick := time.NewTicker(min(look, max(j.h.Claim.Lease/4, 100*time.Millisecond)))
+	every := min(look, max(j.h.Claim.Lease/4, 100*time.Millisecond))
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	limits := j.r.o.Limits
 	events, stopped := session.Events(), ctx.Done()
@@ -342,7 +347,10 @@ func (j *job) watch(ctx context.Context, session agent.Session, calls func() int
 				j.tell(Trouble, fmt.Sprintf("the claim could not be renewed: %v", err))
 			}
 		case slices.ContainsFunc(held, func(c board.Claim) bool { return c.Handle == j.h.Claim.Handle }):
-			parting = time.Time{}
+			if !parting.IsZero() {
+				parting = time.Time{}
+				tick.Reset(every)
+			}
 		case parting.IsZero():
 			parting = time.Now()
 		}
@@ -350,6 +358,8 @@ func (j *job) watch(ctx context.Context, session agent.Session, calls func() int
 			own, err := j.byItself(ctx)
 			switch {
 			case err != nil:
+			case !own && (time.Since(parting) < lastWords || calls() > 0 && time.Since(parting) < limits.Grace):
+				tick.Reset(min(every, lastWords))
 			case !own:
 				end(errLost)
 			case time.Since(parting) > limits.Parting:
@@ -433,7 +443,7 @@ func (r *Runner) standing(ctx context.Context, h board.Handle) (now standing, er
 		}
 	}
 	now.held = d.Claim != nil && d.Claim.Handle == h
-	now.task = d.Task.Status
+	now.task, now.spec = d.Task.Status, d.Task.SpecVersion
 	at, ok := d.Accepted()
 	now.accepted = ok && at.Handle == h
 	now.landed = now.accepted && d.Doc.Result != nil && d.Doc.Result.Landed != ""
@@ -449,10 +459,11 @@ func (r *Runner) standing(ctx context.Context, h board.Handle) (now standing, er
 
 // A standing is a job's attempt as the board has it: held if the claim is in force, later if
 // there was another attempt after it, accepted if the task is done with it, landed if that work is
-// in the target, unchanged if it was reported without changes. task is how the task stands, and asks a question of the attempt that the task has to wait for, or zero.
+// in the target, unchanged if it was reported without changes. task is how the task stands, spec the version of its text, and asks a question of the attempt that the task has to wait for, or zero.
 type standing struct {
 	board.Attempt
 	held, later, accepted, landed, unchanged bool
 	task                                     board.Status
+	spec                                     int
 	asks                                     board.QuestionID
 }

@@ -130,11 +130,11 @@ func cut(s string, n int) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s[:min(len(s), n)], ""), "\x00", "")
 }
 
-// keep tells the board every few seconds, until ctx ends.
+// keep tells the board at once that there is a run, and every few seconds what is new, until ctx ends.
 func (r *record) keep(ctx context.Context) {
 	tick := time.NewTicker(recordEvery)
 	defer tick.Stop()
-	for {
+	for r.tell(ctx); ; {
 		select {
 		case <-ctx.Done():
 			return

@@ -22,9 +22,10 @@ type Result struct {
 	Over bool
 	Why  string
 
-	claim   board.Handle
-	agent   string
-	refused bool // what was reported was not accepted
+	claim    board.Handle
+	agent    string
+	refused  bool // what was reported was not accepted
+	unusable bool // it was given back because the agent could not work
 }
 
 // worksAtOthers reports whether an agent has worked on another task since this one was given back in this run: if it cannot work on this one

@@ -38,7 +38,7 @@ type Board interface {
 	Await(ctx context.Context, id board.QuestionID, d time.Duration) (board.Question, error)
 	Park(ctx context.Context, a board.Actor, id board.QuestionID) (q board.Question, parked bool, err error)
 	Review(ctx context.Context, a board.Actor, id board.ID, d board.Decision) (board.Outcome, error)
-	GiveBack(ctx context.Context, a board.Actor, h board.Handle) error
+	GiveBack(ctx context.Context, a board.Actor, h board.Handle, reason string) error
 	Leave(ctx context.Context, owner string) error
 }
 
@@ -331,7 +331,7 @@ func (r *Runner) openSlots() (*os.Root, error) { return plaindir.Open(r.slotsDir
 
 // slot returns a slot that this process has locked.
 func (r *Runner) slot(name string, unlock func()) *slot {
-	s := &slot{r: r, name: name, dir: filepath.Join(r.dir, name), unlock: unlock, file: filepath.Join(r.slotsDir(), name+".json")}
+	s := &slot{r: r, name: name, returned: map[board.ID]bool{}, dir: filepath.Join(r.dir, name), unlock: unlock, file: filepath.Join(r.slotsDir(), name+".json")}
 	s.remember()
 	return s
 }

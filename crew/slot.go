@@ -25,6 +25,9 @@ type slot struct {
 	kept    kept
 	asked   bool // the board for work, in this run
 	faults  int  // jobs in a row that the environment ended
+	// returned are the tasks that it has given back in this run, and whether that was because the agent
+	// could not work at them.
+	returned map[board.ID]bool
 }
 
 // kept is what a slot remembers between runs.
@@ -103,6 +106,9 @@ func (s *slot) run(ctx, drain context.Context) error {
 		if res.Rested {
 			s.untake() // it was not worked on
 		}
+		if res.Kind == Returned {
+			s.returned[res.Task] = res.unusable
+		}
 		if res.Kind != Returned && res.Kind != Untold || res.Rested {
 			s.faults = 0
 		} else if s.faults++; s.faults == maxFaults && ctx.Err() == nil {
@@ -146,13 +152,15 @@ func (s *slot) recoverSoon(ctx, drain context.Context) {
 func (s *slot) next(ctx, drain context.Context) (*board.Handout, error) {
 	s.report(Waiting, "waits for a "+s.what())
 	pause, said := retryFirst, false
+	var retry, retried board.ID // tasks that are asked for by name, since they are not offered
 	for drain.Err() == nil && ctx.Err() == nil {
 		if err := s.afford(ctx, drain); err != nil {
 			return nil, err
 		}
 		actor := s.seat.Actor
 		actor.Worker = s.kept.Worker
-		wish := board.Wish{Worker: s.kept.Worker, Projects: []string{s.r.o.Project}, Wait: s.patience()}
+		wish := board.Wish{Worker: s.kept.Worker, Projects: []string{s.r.o.Project}, Task: retry, Wait: s.patience()}
+		retry = board.ID{}
 		if s.reviews {
 			wish.Reviews, wish.OnlyReviews = wish.Projects, true
 		}
@@ -166,7 +174,7 @@ func (s *slot) next(ctx, drain context.Context) (*board.Handout, error) {
 		h, err := s.r.o.Board.Next(drain, actor, wish)
 		if err == nil && s.reviews && !h.Claim.IsReview() {
 			actor.Worker = h.Claim.Worker.Name
-			return nil, errors.Join(errors.New("the server hands out tasks to workers that only review: it is older than this program"), s.r.o.Board.GiveBack(ctx, actor, h.Claim.Handle))
+			return nil, errors.Join(errors.New("the server hands out tasks to workers that only review: it is older than this program"), s.r.o.Board.GiveBack(ctx, actor, h.Claim.Handle, ""))
 		}
 		if err == nil {
 			s.r.looked(s, time.Time{})
@@ -177,8 +185,15 @@ func (s *slot) next(ctx, drain context.Context) (*board.Handout, error) {
 		if nothing {
 			s.r.looked(s, began)
 		}
-		if nothing && !said && !s.reviews {
-			said = s.sayDeclined(none)
+		declined, isDeclined := s.declined(none)
+		switch {
+		case !isDeclined:
+		case s.retries(declined.Task) && retried != declined.Task:
+			retry, retried = declined.Task, declined.Task
+			continue
+		case !said:
+			said = true
+			s.report(Trouble, fmt.Sprintf("no task is offered to this slot for %v: it could not work on %v, and has given it back", declined.In.Round(time.Second), declined.Task))
 		}
 		_, taken := errors.AsType[*board.HeldError](err)
 		_, stopped := errors.AsType[*board.StoppedError](err)
@@ -189,6 +204,9 @@ func (s *slot) next(ctx, drain context.Context) (*board.Handout, error) {
 			return nil, nil
 		case nothing && s.r.o.UntilEmpty:
 			if empty, err := s.r.empty(ctx, none.PausedBy != ""); err != nil || !empty {
+				if isDeclined && err == nil && s.r.stuck(ctx) {
+					return nil, fmt.Errorf("%s has stopped: it could not work on %v, and nothing else is left for it", s.name, declined.Task)
+				}
 				continue
 			}
 			if none.PausedBy != "" {
@@ -216,15 +234,19 @@ func (s *slot) next(ctx, drain context.Context) (*board.Handout, error) {
 	return nil, nil
 }
 
-// sayDeclined says why the slot waits, if the next task for it is one that it has given back, and
-// reports whether it is.
-func (s *slot) sayDeclined(none *board.Nothing) bool {
-	if len(none.Coming) == 0 || !none.Coming[0].Declined {
-		return false
+// declined returns the task that a slot is offered next, if that is one which it has given back.
+func (s *slot) declined(none *board.Nothing) (board.Coming, bool) {
+	if none == nil || s.reviews || len(none.Coming) == 0 || !none.Coming[0].Declined {
+		return board.Coming{}, false
 	}
-	next := none.Coming[0]
-	s.report(Trouble, fmt.Sprintf("no task is offered to this slot for %v: it could not work on %v, and has given it back", next.In.Round(time.Second), next.Task))
-	return true
+	return none.Coming[0], true
+}
+
+// retries reports whether a slot takes a task again that it has given back, before it is offered it: what
+// was wrong in an earlier run may be repaired, and if its agent has worked at others since, the task is at fault.
+func (s *slot) retries(id board.ID) bool {
+	unusable, returned := s.returned[id]
+	return !returned || unusable && s.r.worksAtOthers(s.agent.Name(), id)
 }
 
 // wait waits for a while, or until ctx ends.
@@ -267,6 +289,13 @@ func (r *Runner) empty(ctx context.Context, paused bool) (bool, error) {
 	}
 	r.quieten(began)
 	return err == nil && n == 0 && (idle || c.Status[board.InReview] == 0), err
+}
+
+// stuck reports whether nothing goes on that could make other tasks ready.
+func (r *Runner) stuck(ctx context.Context) bool {
+	sum, err := r.o.Board.Summary(ctx, r.o.Project)
+	c := sum.Counts
+	return err == nil && c.Later+c.Status[board.InProgress]+c.Status[board.Landing] == 0
 }
 
 // open returns how many tasks could be worked on or are worked on, and the counts of the board.

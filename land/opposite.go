@@ -79,11 +79,11 @@ func (w *opposite) report(ctx context.Context, o *Options, b UndoBoard, person b
 	worker = o.Actor
 	worker.Worker = h.Claim.Worker.Name
 	if h.Task.ID != w.task.ID || h.Claim.Attempt != w.attempt {
-		return 0, "", errors.Join(fmt.Errorf("another worker was given %v, and will do it", w.task.ID), b.GiveBack(ctx, worker, h.Claim.Handle))
+		return 0, "", errors.Join(fmt.Errorf("another worker was given %v, and will do it", w.task.ID), b.GiveBack(ctx, worker, h.Claim.Handle, ""))
 	}
 	done, err := b.Done(ctx, worker, h.Claim.Handle, w.result)
 	if err != nil {
-		err = errors.Join(err, b.GiveBack(ctx, worker, h.Claim.Handle))
+		err = errors.Join(err, b.GiveBack(ctx, worker, h.Claim.Handle, ""))
 	}
 	return w.attempt, done.Status, err
 }

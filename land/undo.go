@@ -38,7 +38,7 @@ type UndoBoard interface {
 	Cancel(ctx context.Context, a board.Actor, id board.ID, reason string, deps board.Dependents) ([]board.ID, error)
 	Update(ctx context.Context, a board.Actor, id board.ID, e board.Edit) (board.Task, error)
 	Next(ctx context.Context, a board.Actor, w board.Wish) (*board.Handout, error)
-	GiveBack(ctx context.Context, a board.Actor, h board.Handle) error
+	GiveBack(ctx context.Context, a board.Actor, h board.Handle, reason string) error
 	Done(ctx context.Context, a board.Actor, h board.Handle, r board.Report) (board.Outcome, error)
 	Review(ctx context.Context, a board.Actor, id board.ID, d board.Decision) (board.Outcome, error)
 }

@@ -87,10 +87,13 @@ var leave = op(access.Leave, func(ctx context.Context, c *call, in ownerIn) (non
 	return none{}, c.Leave(ctx, c.owner(in.Owner))
 })
 
-type giveBackIn struct{ Claim board.Handle }
+type giveBackIn struct {
+	Claim  board.Handle
+	Reason string `json:",omitzero"`
+}
 
-func (b *Board) GiveBack(ctx context.Context, a board.Actor, h board.Handle) error {
-	_, err := giveBack.fetch(ctx, b, &a, giveBackIn{h})
+func (b *Board) GiveBack(ctx context.Context, a board.Actor, h board.Handle, reason string) error {
+	_, err := giveBack.fetch(ctx, b, &a, giveBackIn{h, reason})
 	return err
 }
 
@@ -98,7 +101,7 @@ var giveBack = op(access.GiveBack, func(ctx context.Context, c *call, in giveBac
 	if err := c.may(in.Claim.Task.Project); err != nil {
 		return none{}, err
 	}
-	return none{}, c.GiveBack(ctx, c.actor, in.Claim)
+	return none{}, c.GiveBack(ctx, c.actor, in.Claim, in.Reason)
 })
 
 type progressIn struct {

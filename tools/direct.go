@@ -138,7 +138,7 @@ func (t *Tools) giveBack(ctx context.Context) {
 	unused := slices.Collect(maps.Keys(t.direct.unused))
 	t.mu.Unlock()
 	for _, h := range unused {
-		if err := t.b.GiveBack(ctx, t.o.Pipe.Actor, h); err != nil && !errors.Is(err, board.ErrLeaseLost) {
+		if err := t.b.GiveBack(ctx, t.o.Pipe.Actor, h, ""); err != nil && !errors.Is(err, board.ErrLeaseLost) {
 			t.o.Logger.Warn("a task could not be given back", "task", h.Task, "err", err)
 		}
 	}

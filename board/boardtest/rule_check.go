@@ -66,7 +66,7 @@ var ruleChecks = group{"checks", []test{
 			_, err = f.board.Ask(f.ctx, y.actor, board.NewQuestion{Claim: other, ChatID: chat, HumanOnly: true, Text: "The check?", Options: []string{board.CheckWaive}})
 			f.is("the board's own question", err, board.ErrInvalid)
 		}
-		f.ok(f.board.GiveBack(f.ctx, y.actor, other))
+		f.ok(f.board.GiveBack(f.ctx, y.actor, other, ""))
 		x.take(id)
 		_, err = f.board.Release(f.ctx, ada, id, "")
 		f.ok(err)
@@ -80,7 +80,7 @@ var ruleChecks = group{"checks", []test{
 	{"a check after the end of the claim is told as such, and changes nothing", func(f *fixture) {
 		x := f.agent("x")
 		left := x.take(f.create("a"))
-		f.ok(f.board.GiveBack(f.ctx, x.actor, left))
+		f.ok(f.board.GiveBack(f.ctx, x.actor, left, ""))
 		for range 6 {
 			out, err := f.board.Checked(f.ctx, x.actor, left, redCheck)
 			f.ok(err)

@@ -74,7 +74,7 @@ var ruleFence = group{"one holder", []test{
 		id := f.create("a")
 		x := f.agent("x")
 		h := x.take(id)
-		f.ok(f.board.GiveBack(f.ctx, x.actor, h))
+		f.ok(f.board.GiveBack(f.ctx, x.actor, h, ""))
 		d := f.get(id)
 		f.equal("task", words(d.Task.Status, d.Task.Failures, d.Attempts[0].Cause, d.Claim == nil), "pending 0 left true")
 		f.lost("a note", holderCalls[0].call(f, x.actor, h), holderCalls[0].kept)
@@ -83,7 +83,7 @@ var ruleFence = group{"one holder", []test{
 		out, err := f.board.Done(f.ctx, later, h, board.Report{Summary: "done"})
 		f.ok(err)
 		f.equal("outcome", words(out.Status, out.Late, out.Failures), "done true 0")
-		f.is("GiveBack again", f.board.GiveBack(f.ctx, x.actor, h), board.ErrLeaseLost)
+		f.is("GiveBack again", f.board.GiveBack(f.ctx, x.actor, h, ""), board.ErrLeaseLost)
 	}},
 	{"a task that was given back and is in other hands takes no late report", func(f *fixture) {
 		id := f.create("a")
@@ -91,8 +91,8 @@ var ruleFence = group{"one holder", []test{
 		h := x.take(id)
 		other := y.actor
 		other.Principal = "somebody else"
-		f.is("GiveBack by another", f.board.GiveBack(f.ctx, other, h), board.ErrDenied)
-		f.ok(f.board.GiveBack(f.ctx, x.actor, h))
+		f.is("GiveBack by another", f.board.GiveBack(f.ctx, other, h, ""), board.ErrDenied)
+		f.ok(f.board.GiveBack(f.ctx, x.actor, h, ""))
 		now := y.take(id)
 		_, err := x.report(h, func(r *board.Report) { r.Summary = "late words" })
 		f.lost("done", err, true)
@@ -101,7 +101,7 @@ var ruleFence = group{"one holder", []test{
 	{"a worker that was stopped after its claim had ended makes no late report", func(f *fixture) {
 		ends := map[string]func(x *agent, id board.ID, h board.Handle){
 			"expired":    func(x *agent, id board.ID, h board.Handle) { f.expire(id) },
-			"given back": func(x *agent, id board.ID, h board.Handle) { f.ok(f.board.GiveBack(f.ctx, x.actor, h)) },
+			"given back": func(x *agent, id board.ID, h board.Handle) { f.ok(f.board.GiveBack(f.ctx, x.actor, h, "")) },
 		}
 		for how, end := range ends {
 			id := f.create(how)

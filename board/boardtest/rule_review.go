@@ -362,10 +362,10 @@ var ruleReviews = group{"reviews are work", []test{
 		id := f.inReview(x)
 		h := y.review(id)
 		other := board.Actor{Principal: "other", Owner: "z"}
-		f.is("by another", f.board.GiveBack(f.ctx, other, h), board.ErrDenied)
-		f.ok(f.board.GiveBack(f.ctx, y.actor, h))
+		f.is("by another", f.board.GiveBack(f.ctx, other, h, ""), board.ErrDenied)
+		f.ok(f.board.GiveBack(f.ctx, y.actor, h, ""))
 		f.equal("review", f.get(id).Review == nil, true)
-		f.is("again", f.board.GiveBack(f.ctx, y.actor, h), board.ErrConflict)
+		f.is("again", f.board.GiveBack(f.ctx, y.actor, h, ""), board.ErrConflict)
 		y.review(id)
 	}},
 	{"a waiting lead gets a review as soon as there is one", func(f *fixture) {

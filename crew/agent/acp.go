@@ -420,7 +420,7 @@ func (s *acpSession) usage() *Usage {
 // work passes on a sign of work.
 func (s *acpSession) work(text string, did ...string) {
 	s.began = true
-	told := Event{Kind: Activity, Text: text, Did: did}
+	told := Event{Kind: Activity, Text: text, Did: did, Usage: s.usage()}
 	s.say(told.Whole())
 	s.tell(told)
 }
