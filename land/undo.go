@@ -112,7 +112,11 @@ func Undo(ctx context.Context, o *Options, b UndoBoard, person board.Actor, id b
 		return out, err
 	}
 	out.Redo = redo.ID
-	if err := out.hold(ctx, b, person, d.Dependents); err != nil {
+	building, err := buildingOn(ctx, b, d)
+	if err != nil {
+		return out, err
+	}
+	if err := out.hold(ctx, b, person, building); err != nil {
 		return out, err
 	}
 	attempt, status, err := w.report(ctx, o, b, person)
@@ -161,6 +165,22 @@ func createUndo(ctx context.Context, b UndoBoard, person board.Actor, n board.Ne
 		return made, nil
 	}
 	return b.Update(ctx, person, made.ID, board.Edit{Description: new(n.Description + why)})
+}
+
+// buildingOn returns the tasks that depend on a task, or on one that is done with it as its part.
+func buildingOn(ctx context.Context, b UndoBoard, d board.Dossier) (list []board.Task, err error) {
+	list = d.Dependents
+	for !d.Task.Parent.IsZero() {
+		if d, err = b.Get(ctx, d.Task.Parent, 0); err != nil || d.Task.Status != board.Done {
+			break
+		}
+		for _, t := range d.Dependents {
+			if !slices.ContainsFunc(list, func(o board.Task) bool { return o.ID == t.ID }) {
+				list = append(list, t)
+			}
+		}
+	}
+	return list, err
 }
 
 // hold makes the open tasks that build on work which is undone wait until it was done again, if nobody works on them.
