@@ -340,11 +340,6 @@ const undoing = "Undo "
 // undoSpec begins the description of a task that undoes another one.
 func undoSpec(id string) string { return "Take what " + id + " landed as commit " }
 
-// A NotUndoneError says why the work of a task cannot be undone.
-type NotUndoneError struct{ Why, Next string }
-
-func (e *NotUndoneError) Error() string { return e.Why }
-
 // An intentBoard lists intents, and reads tasks.
 type intentBoard interface {
 	Get(ctx context.Context, id board.ID, events int) (board.Dossier, error)
@@ -358,7 +353,7 @@ func (t *target) work(ctx context.Context, b intentBoard, pulls Pulls, id board.
 		return "", "", err
 	}
 	if len(intents) == 0 {
-		return "", "", &NotUndoneError{fmt.Sprintf("no work of %v has landed on %s", id, t.at), ""}
+		return "", "", t.notKnown(ctx, b, id)
 	}
 	i := intents[0] // the project may have had another target then, such as pull requests for the same branch
 	tip, err := t.tip(ctx)
@@ -440,11 +435,6 @@ func (t *target) landedAs(ctx context.Context, pulls Pulls, i board.Intent, id b
 		err = t.changedNothing(id)
 	}
 	return before, landed, err
-}
-
-// changedNothing is the error for a task that has landed without a change.
-func (t *target) changedNothing(id board.ID) *NotUndoneError {
-	return &NotUndoneError{fmt.Sprintf("%v has changed nothing: %s had its work already", id, t.at), ""}
 }
 
 // undoes returns what a task undoes, as the value of undoesTrailer, empty if it does not: a person has made that task for it.

@@ -254,6 +254,25 @@ func TestUndo_dependents(t *testing.T) {
 	}
 }
 
+// forgetful is a board that has no landings of before an import.
+type forgetful struct{ *board.Board }
+
+func (forgetful) Intents(context.Context, board.IntentFilter) ([]board.Intent, error) {
+	return nil, nil
+}
+
+// TestUndo_archived: of a task that was archived and imported only its result says that it has landed.
+func TestUndo_archived(t *testing.T) {
+	y := newYard(t, "", map[string]string{"a": "1\n"})
+	one := y.task("one", "main", map[string]string{"a": "2\n"})
+	y.land()
+	commit := git.Short(y.git("-C", y.dir, "rev-parse", "next"))
+	_, err := Undo(t.Context(), &y.o, forgetful{y.board}, person, one, "", true)
+	if e, ok := errors.AsType[*NotUndoneError](err); !ok || !strings.Contains(e.Why, "web-1 landed as commit "+commit) || !strings.Contains(e.Next, "git revert "+commit) {
+		t.Errorf("Undo: %v", err)
+	}
+}
+
 // TestUndo_part: what depends on a task that is done with the undone one as a part of it waits, too.
 func TestUndo_part(t *testing.T) {
 	y := newYard(t, "", map[string]string{"a": "1\n"})
