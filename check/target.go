@@ -32,8 +32,8 @@ func isTarget(land, branch string) bool {
 	return land != "" && err == nil && t.Kind == board.TargetLocal && t.Branch == branch
 }
 
-// landed reports whether a commit has nothing that the target of some work does not have: it is in the target,
-// or has merged that and changed nothing besides. What got there is no work that is still to be landed.
+// landed reports whether a commit has nothing that the target of some work does not have. What got there is no work that
+// is still to be landed.
 func landed(ctx context.Context, repo *git.Repo, w board.Work, commit string) (bool, error) {
 	now, err := target(repo, w.Land)
 	if err != nil || now == "" || commit == "" {
@@ -46,12 +46,39 @@ func landed(ctx context.Context, repo *git.Repo, w board.Work, commit string) (b
 	if err != nil || base == commit {
 		return err == nil, cutOff(repo, err)
 	}
+	return adopted(ctx, repo, now, base, commit)
+}
+
+// adopted reports whether a target has everything of a commit already that went apart from it at a base: the commit changes nothing since then,
+// or the target has every file as the commit has it that was changed on the way to that. It may be a copy of what others have landed. Files that were
+// changed on the way and are now as they were count, too: what the work has dropped stays away where it lands on top of work that it was built on.
+func adopted(ctx context.Context, repo *git.Repo, now, base, commit string) (bool, error) {
 	before, err := repo.Tree(ctx, base)
 	if err != nil {
 		return false, err
 	}
 	tree, err := repo.Tree(ctx, commit)
-	return err == nil && tree == before, err
+	if err != nil || tree == before {
+		return err == nil, err
+	}
+	differ, err := repo.ChangedTo(ctx, now, commit)
+	if err != nil { // this clone does not have all directories: who lands it has to
+		return false, ctx.Err()
+	}
+	files, err := repo.ChangedTo(ctx, base, commit)
+	if err != nil {
+		return false, ctx.Err()
+	}
+	touched, err := repo.Touched(ctx, now, commit)
+	if err != nil {
+		return false, ctx.Err()
+	}
+	for path := range differ {
+		if _, ok := files[path]; ok || touched[path] {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // cutOff makes a *board.PlaceError of the error of a clone that does not have the history which tells what the work is.

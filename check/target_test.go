@@ -114,6 +114,34 @@ func TestInspector_landed(t *testing.T) {
 	}
 }
 
+// TestInspector_copied: a copy of what others have landed is no work, in whatever way it was made and though the target went on. What drops
+// a part of it is.
+func TestInspector_copied(t *testing.T) {
+	f := newField(t)
+	ctx := t.Context()
+	theirs := f.land()
+	f.sh(f.main.Root, "git worktree add -q --detach ../more main; cd ../more; echo more > more; git add more; git commit -qm more; git update-ref refs/heads/main HEAD; cd ..; rm -r more")
+	for how, copied := range map[string]bool{
+		"git merge -q --squash main && git commit -qm mine":                                                true,
+		"git cherry-pick " + theirs + " >/dev/null && git commit -q --amend -m mine":                       true,
+		"git checkout main -- theirs && git commit -qm mine":                                               true,
+		"git checkout main -- theirs && echo mine > mine && git add mine && git commit -qm mine":           false,
+		"git checkout main -- theirs more && git commit -qm mine && git rm -q more && git commit -qm less": false, // it lands on top of what it was built on
+	} {
+		f.sh(f.dir, "git reset -q --hard "+f.w.Place.Head)
+		begun := f.w.Place
+		f.sh(f.dir, how)
+		commit := f.sh(f.dir, "git rev-parse HEAD")
+		if tip, same, err := f.i.Tip(ctx, f.w, commit, "main"); err != nil || same != copied {
+			t.Errorf("after %q: Tip = %+v, %v, %v; want %v", how, tip, same, err, copied)
+		}
+		if seen, faults := f.verify(commit); seen == copied || copied != strings.Contains(faults, `is not in "main" already`) {
+			t.Errorf("after %q: seen %v, faults %q", how, seen, faults)
+		}
+		f.w.Place = begun
+	}
+}
+
 // TestInspector_room: the worktree in which work is judged before it lands is nobody's place of work.
 func TestInspector_room(t *testing.T) {
 	f := newField(t)

@@ -75,7 +75,7 @@ func (i *Inspector) Store(ctx context.Context, w board.Work, tree, title, summar
 }
 
 // Tip says what the work of a commit is for a target: what it began from, and whether the target has
-// nothing to gain by it. A target that is not in this clone has nothing. land is empty if there is none.
+// everything of it already. A target that is not in this clone has nothing. land is empty if there is none.
 func (i *Inspector) Tip(ctx context.Context, w board.Work, commit, land string) (t board.Tip, same bool, err error) {
 	repo, err := i.repo()
 	if err != nil || repo == nil {
@@ -96,12 +96,8 @@ func (i *Inspector) Tip(ctx context.Context, w board.Work, commit, land string) 
 	if t.Base, err = repo.MergeBase(ctx, now, commit); errors.Is(err, git.ErrUnrelated) {
 		return t, false, nil
 	}
-	for _, other := range []string{t.Base, now} {
-		var tree string
-		if err == nil {
-			tree, err = repo.Tree(ctx, other)
-		}
-		same = same || err == nil && tree == t.Tree
+	if err == nil {
+		same, err = adopted(ctx, repo, now, t.Base, commit)
 	}
 	if err != nil {
 		return t, same, cutOff(repo, err)

@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -20,6 +21,23 @@ func (r *Repo) LastTouched(ctx context.Context, base, tip string, paths []string
 	args = append(args, "--")
 	out, err := r.git(ctx, slices.Concat(args, paths[:min(len(paths), maxTouched)])...)
 	return strings.TrimSpace(out), err
+}
+
+// Touched returns the files that commits have changed which are in the history of one commit and not in that of another.
+// Merges are not looked at.
+func (r *Repo) Touched(ctx context.Context, notIn, in string) (map[string]bool, error) {
+	commits, err := r.Only(ctx, in, notIn)
+	if err != nil || len(commits) == 0 {
+		return nil, err
+	}
+	list := strings.Join(slices.Sorted(maps.Keys(commits)), "\n") + "\n"
+	ctx, cancel := context.WithTimeout(ctx, maxRead)
+	defer cancel()
+	out, err := r.run(ctx, call{
+		args:  []string{"diff-tree", "--stdin", "--root", "-r", "-z", "--name-only", "--no-commit-id", "--no-renames", "--ignore-submodules=none", "--no-ext-diff", "--no-textconv"},
+		stdin: list, memory: r.readMemory() + addMemory,
+	})
+	return set(split(out)), err
 }
 
 // maxClashed bounds in how many files Clashes looks, and maxHunks how many of the places where one differs.

@@ -3,6 +3,7 @@
 package git_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -39,5 +40,20 @@ func TestClashes(t *testing.T) {
 				t.Error("a program of the repository ran")
 			}
 		})
+	}
+}
+
+// TestTouched: a file counts that was changed back, and one of a merged branch; what a merge changes does not.
+func TestTouched(t *testing.T) {
+	r, dir := newRepo(t)
+	sh(t, dir, `echo a > a; git add a; git commit -qm base; git switch -qc work; echo b > a; git commit -qam b; echo a > a; git commit -qam a
+		git switch -qc side main; echo s > 'side
+file'; git add .; git commit -qm side; git switch -q work; git merge -q --no-commit side; echo m > m; git add m; git commit -qm merged; git switch -q main; echo t > t; git add t; git commit -qm theirs`)
+	got, err := r.Touched(t.Context(), sh(t, dir, "git rev-parse main"), sh(t, dir, "git rev-parse work"))
+	if want := map[string]bool{"a": true, "side\nfile": true}; err != nil || !maps.Equal(got, want) {
+		t.Errorf("Touched() = %v, %v; want %v", got, err, want)
+	}
+	if none, err := r.Touched(t.Context(), sh(t, dir, "git rev-parse main"), sh(t, dir, "git rev-parse main~1")); err != nil || len(none) > 0 {
+		t.Errorf("of what is in the other commit: %v, %v", none, err)
 	}
 }

@@ -112,7 +112,11 @@ func Undo(ctx context.Context, o *Options, b UndoBoard, person board.Actor, id b
 		return out, err
 	}
 	out.Redo = redo.ID
-	if err := out.hold(ctx, b, person, d.Dependents); err != nil {
+	building, err := buildingOn(ctx, b, d)
+	if err != nil {
+		return out, err
+	}
+	if err := out.hold(ctx, b, person, building); err != nil {
 		return out, err
 	}
 	attempt, status, err := w.report(ctx, o, b, person)
@@ -161,6 +165,22 @@ func createUndo(ctx context.Context, b UndoBoard, person board.Actor, n board.Ne
 		return made, nil
 	}
 	return b.Update(ctx, person, made.ID, board.Edit{Description: new(n.Description + why)})
+}
+
+// buildingOn returns the tasks that depend on a task, or on one that is done with it as its part.
+func buildingOn(ctx context.Context, b UndoBoard, d board.Dossier) (list []board.Task, err error) {
+	list = d.Dependents
+	for !d.Task.Parent.IsZero() {
+		if d, err = b.Get(ctx, d.Task.Parent, 0); err != nil || d.Task.Status != board.Done {
+			break
+		}
+		for _, t := range d.Dependents {
+			if !slices.ContainsFunc(list, func(o board.Task) bool { return o.ID == t.ID }) {
+				list = append(list, t)
+			}
+		}
+	}
+	return list, err
 }
 
 // hold makes the open tasks that build on work which is undone wait until it was done again, if nobody works on them.
@@ -320,11 +340,6 @@ const undoing = "Undo "
 // undoSpec begins the description of a task that undoes another one.
 func undoSpec(id string) string { return "Take what " + id + " landed as commit " }
 
-// A NotUndoneError says why the work of a task cannot be undone.
-type NotUndoneError struct{ Why, Next string }
-
-func (e *NotUndoneError) Error() string { return e.Why }
-
 // An intentBoard lists intents, and reads tasks.
 type intentBoard interface {
 	Get(ctx context.Context, id board.ID, events int) (board.Dossier, error)
@@ -338,7 +353,7 @@ func (t *target) work(ctx context.Context, b intentBoard, pulls Pulls, id board.
 		return "", "", err
 	}
 	if len(intents) == 0 {
-		return "", "", &NotUndoneError{fmt.Sprintf("no work of %v has landed on %s", id, t.at), ""}
+		return "", "", t.notKnown(ctx, b, id)
 	}
 	i := intents[0] // the project may have had another target then, such as pull requests for the same branch
 	tip, err := t.tip(ctx)
@@ -420,11 +435,6 @@ func (t *target) landedAs(ctx context.Context, pulls Pulls, i board.Intent, id b
 		err = t.changedNothing(id)
 	}
 	return before, landed, err
-}
-
-// changedNothing is the error for a task that has landed without a change.
-func (t *target) changedNothing(id board.ID) *NotUndoneError {
-	return &NotUndoneError{fmt.Sprintf("%v has changed nothing: %s had its work already", id, t.at), ""}
 }
 
 // undoes returns what a task undoes, as the value of undoesTrailer, empty if it does not: a person has made that task for it.

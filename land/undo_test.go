@@ -254,6 +254,58 @@ func TestUndo_dependents(t *testing.T) {
 	}
 }
 
+// forgetful is a board that has no landings of before an import.
+type forgetful struct{ *board.Board }
+
+func (forgetful) Intents(context.Context, board.IntentFilter) ([]board.Intent, error) {
+	return nil, nil
+}
+
+// TestUndo_archived: of a task that was archived and imported only its result says that it has landed.
+func TestUndo_archived(t *testing.T) {
+	y := newYard(t, "", map[string]string{"a": "1\n"})
+	one := y.task("one", "main", map[string]string{"a": "2\n"})
+	y.land()
+	commit := git.Short(y.git("-C", y.dir, "rev-parse", "next"))
+	_, err := Undo(t.Context(), &y.o, forgetful{y.board}, person, one, "", true)
+	if e, ok := errors.AsType[*NotUndoneError](err); !ok || !strings.Contains(e.Why, "web-1 landed as commit "+commit) || !strings.Contains(e.Next, "git revert "+commit) {
+		t.Errorf("Undo: %v", err)
+	}
+}
+
+// TestUndo_part: what depends on a task that is done with the undone one as a part of it waits, too.
+func TestUndo_part(t *testing.T) {
+	y := newYard(t, "", map[string]string{"a": "1\n"})
+	create := func(n board.NewTask) board.ID {
+		n.Project = "web"
+		task, _, err := y.board.Create(t.Context(), y.actor, n, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return task.ID
+	}
+	all := create(board.NewTask{Title: "all"})
+	whole := create(board.NewTask{Title: "whole", Parent: all})
+	part := create(board.NewTask{Title: "part", Parent: whole})
+	onWhole := create(board.NewTask{Title: "on the whole", DependsOn: []board.ID{whole}})
+	onAll := create(board.NewTask{Title: "on all", DependsOn: []board.ID{all, whole}})
+	y.report("main", map[string]string{"a": "2\n"})
+	y.land()
+	y.status(part, board.Done)
+	y.status(all, board.Done)
+	done, err := Undo(t.Context(), &y.o, y.board, person, part, "", true)
+	slices.SortFunc(done.Held, func(a, b board.ID) int { return int(a.No - b.No) })
+	if err != nil || !slices.Equal(done.Held, []board.ID{onWhole, onAll}) || len(done.Begun) > 0 {
+		t.Errorf("held %v, begun %v, %v, want %v and %v", done.Held, done.Begun, err, onWhole, onAll)
+	}
+	y.land()
+	for _, id := range done.Held {
+		if d := y.status(id, board.Pending); d.Task.OpenBlockers != 1 {
+			t.Errorf("%v waits for %d tasks, want 1", id, d.Task.OpenBlockers)
+		}
+	}
+}
+
 // TestUndo_shallow: in a clone whose history is cut it is not known whether the target has the work.
 func TestUndo_shallow(t *testing.T) {
 	y, origin := newRemoteYard(t, "", map[string]string{"a": "1\n"})

@@ -80,7 +80,7 @@ type Inspector interface {
 	// if the work is not in git.
 	Store(ctx context.Context, w board.Work, tree, title, summary string) (commit string, loose board.Loose, err error)
 	// Tip says what the work of a commit is for a target, such as main, which is empty if there is none.
-	// same is set if the target has nothing to gain by it.
+	// same is set if the target has everything of it already.
 	Tip(ctx context.Context, w board.Work, commit, land string) (tip board.Tip, same bool, err error)
 	// Share brings the work of a commit to where a target is that is not in this clone, so that it can
 	// be landed from there.

@@ -64,7 +64,7 @@ func (g gitWork) Share(_ context.Context, h board.Handle, commit, land string) e
 }
 
 // TestReport_landing: in a project that lands its work a report has the commit with it, and its task waits for
-// that, unless the target has nothing to gain. In others its work is stored if somebody reviews it. What
+// that, unless its worker says that there are no changes. In others its work is stored if somebody reviews it. What
 // was stored is kept with what it changed.
 func TestReport_landing(t *testing.T) {
 	const waits = "Recorded. web-1 now waits to be landed, which needs nothing from you; your claim has ended."
@@ -74,7 +74,6 @@ func TestReport_landing(t *testing.T) {
 	for name, x := range map[string]struct {
 		land    string
 		policy  board.Policy
-		same    bool
 		says    bool
 		keep    func(context.Context, board.Where, string, string) (board.Where, board.Evidence, error)
 		status  board.Status
@@ -85,7 +84,6 @@ func TestReport_landing(t *testing.T) {
 	}{
 		"lands":                            {land: "main", status: board.Landing, tip: true, stored: 1, shared: 1, text: waits},
 		"lands, under bossman work":        {land: "main", keep: keep, status: board.Landing, tip: true, shared: 1, text: waits},
-		"nothing to gain":                  {land: "main", same: true, status: board.Done, tip: true, no: true, stored: 1, text: "web-1 is done."},
 		"its worker says so":               {land: "main", says: true, status: board.Done, no: true, text: "web-1 is done."},
 		"its worker says so, bossman work": {land: "main", says: true, keep: keep, status: board.Done, no: true, text: "web-1 is done."},
 		"does not land":                    {status: board.Done, text: "web-1 is done."},
@@ -100,7 +98,7 @@ func TestReport_landing(t *testing.T) {
 			}
 			stored, shared := 0, 0
 			s := mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, nil)
-			register(s, b, setup{Project: "web", Inspector: gitWork{idle: x.says, same: x.same, stored: &stored, shared: &shared}, Keep: x.keep})
+			register(s, b, setup{Project: "web", Inspector: gitWork{idle: x.says, stored: &stored, shared: &shared}, Keep: x.keep})
 			c := mcptest.Connect(t, s, nil)
 			res, err := c.Call(t.Context(), "get_next_task", nil, nil)
 			if err != nil {
@@ -126,6 +124,58 @@ func TestReport_landing(t *testing.T) {
 			diff, err := b.Diff(t.Context(), task.ID, 0)
 			if err != nil || (diff.Diff.Tip == aCommit && diff.Diff.Files[0].Path == "web-1") != x.tip {
 				t.Errorf("its diff is %+v, %v", diff, err)
+			}
+		})
+	}
+}
+
+// TestReport_nothingNew: a report of work that the target has already is refused under every policy, until its worker says that the task
+// needs no change.
+func TestReport_nothingNew(t *testing.T) {
+	keep := func(_ context.Context, at board.Where, _, _ string) (board.Where, board.Evidence, error) {
+		return at, board.Evidence{Kind: board.EvidenceOther, Ref: aCommit}, nil
+	}
+	for name, x := range map[string]struct {
+		policy board.Policy
+		keep   func(context.Context, board.Where, string, string) (board.Where, board.Evidence, error)
+		status board.Status
+	}{
+		"evidence":             {status: board.Done},
+		"trust":                {policy: board.PolicyTrust, status: board.Done},
+		"person":               {policy: board.PolicyPerson, status: board.InReview},
+		"under bossman work":   {keep: keep, status: board.Done},
+		"trust, bossman work":  {policy: board.PolicyTrust, keep: keep, status: board.Done},
+		"review, bossman work": {policy: board.PolicyReview, keep: keep, status: board.InReview},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := landingBoard(t, board.Project{Slug: "web", Policy: x.policy}, "main")
+			task, _, err := b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored, shared := 0, 0
+			s := mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, nil)
+			register(s, b, setup{Project: "web", Inspector: gitWork{same: true, stored: &stored, shared: &shared}, Keep: x.keep})
+			c := mcptest.Connect(t, s, nil)
+			res, err := c.Call(t.Context(), "get_next_task", nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			report := map[string]any{"claim": claimOf(t, res)["claim"], "summary": "made it"}
+			const want = `Not recorded. You still hold web-1. "main" already has everything of what you report`
+			for range 2 {
+				if res, err = c.Call(t.Context(), "report_task_done", report, nil); err != nil || !strings.HasPrefix(res.Text(), want) || !strings.Contains(res.Text(), `repeat the call with "no_changes":true`) {
+					t.Errorf("report_task_done = %q, %v; want %q", res.Text(), err, want)
+				}
+			}
+			if d, err := b.Get(t.Context(), task.ID, 0); err != nil || d.Task.Status != board.InProgress || d.Doc.Result != nil {
+				t.Fatalf("the task is %s with %+v, %v", d.Task.Status, d.Doc.Result, err)
+			}
+			report["no_changes"] = true
+			res, err = c.Call(t.Context(), "report_task_done", report, nil)
+			d, gone := b.Get(t.Context(), task.ID, 0)
+			if err != nil || gone != nil || d.Task.Status != x.status || !d.Doc.Result.NoChanges || shared != 0 {
+				t.Errorf("with no_changes: %q, %v; the task is %s, shared %d times", res.Text(), err, d.Task.Status, shared)
 			}
 		})
 	}

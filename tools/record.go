@@ -40,6 +40,9 @@ func (t *Tools) record(ctx context.Context, k *caller, h board.Handle, r *board.
 		if err := t.forgone(ctx, k, h, d, r, seen, says); err != nil {
 			return board.Outcome{}, err
 		}
+		if seen.rules.Land != "" && r.NoChanges && !says {
+			return board.Outcome{}, nothingNew(h, seen.rules.Land)
+		}
 	}
 	return t.done(ctx, k, h, r)
 }
@@ -75,6 +78,17 @@ func nothingStored(h board.Handle, land string) error {
 		what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), code: "not_stored", err: board.ErrConflict,
 		why: fmt.Sprintf("This project lands its work on %s, and nothing was found that could be landed.", inline(land, 80)),
 		next: fmt.Sprintf("Next: commit your work on a branch of its own and %s with that branch; if the task changed no file, %s with %s.",
+			repeat(), repeat(), argument("no_changes", true)),
+	}
+}
+
+// nothingNew refuses a report of work that the target has already, such as a copy of what others have landed: nothing of it could land, and
+// that the task needs no change is for its worker to say.
+func nothingNew(h board.Handle, land string) error {
+	return &refusal{
+		what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), code: "nothing_new", err: board.ErrConflict,
+		why: fmt.Sprintf("%s already has everything of what you report, so nothing of it can land.", inline(land, 80)),
+		next: fmt.Sprintf("Next: if something is still to be done, do it, commit it and %s; if the task needs no change, %s with %s.",
 			repeat(), repeat(), argument("no_changes", true)),
 	}
 }

@@ -50,6 +50,9 @@ func (a *app) explain(err error) error {
 	if _, ok := errors.AsType[*board.Nothing](err); ok && code == 0 {
 		code = console.NothingToDo
 	}
+	if _, ok := errors.AsType[*board.ArchivedError](err); ok {
+		next = cmp.Or(next, "bossman task import brings back what is in that file")
+	}
 	for _, row := range exitCodes {
 		if errors.Is(err, row.kind) {
 			code, next = cmp.Or(code, row.code), cmp.Or(next, row.next)

@@ -330,10 +330,7 @@ func (o *openBoard) taskIDs(list []string) ([]board.ID, error) {
 
 // notFound makes a not-found error say what is not there, such as task web-9.
 func notFound(err error, what string) error {
-	if _, ok := errors.AsType[*board.ArchivedError](err); ok {
-		return console.WithNext(err, "bossman task import brings back what is in that file")
-	}
-	if errors.Is(err, board.ErrNotFound) {
+	if _, archived := errors.AsType[*board.ArchivedError](err); !archived && errors.Is(err, board.ErrNotFound) {
 		return &console.Error{Code: console.NotFound, Err: fmt.Errorf("there is no %s on this board", what), Next: "bossman task list --all shows what there is"}
 	}
 	return err
