@@ -281,3 +281,17 @@ func FuzzACP(f *testing.F) {
 		}
 	})
 }
+
+// TestACP_price: what an agent tells of its cost is known while it works, and not only when it has ended its turn.
+func TestACP_price(t *testing.T) {
+	s, _ := start(t, "acp/claude-acp")
+	until(t, s, Asks).Permission.Answer(No, "no")
+	for e := range s.Events() {
+		if u := e.Usage; e.Kind == Activity && u != nil && u.Priced && u.Cost > 0 {
+			return
+		}
+		if e.Kind == Turn {
+			t.Fatal("the turn has ended, and no activity before had a price")
+		}
+	}
+}
