@@ -309,8 +309,13 @@ func (c *change) answer(q *Question, answer, by string, kind ActorKind) error {
 	if err := q.CheckOpen(); err != nil {
 		return err
 	}
-	// An answer that differs from an option only in case means that option.
-	if i := slices.IndexFunc(q.Options, func(o string) bool { return strings.EqualFold(o, answer) }); i >= 0 {
+	// An answer that is an option means it, and so does one that differs from an option only in
+	// case and in punctuation at the end.
+	i := slices.Index(q.Options, answer)
+	if i < 0 {
+		i = slices.IndexFunc(q.Options, func(o string) bool { return strings.EqualFold(unpunctuated(o), unpunctuated(answer)) })
+	}
+	if i >= 0 {
 		answer = q.Options[i]
 	}
 	q.State, q.Answer, q.AnsweredAt = QuestionAnswered, answer, c.now
@@ -345,6 +350,9 @@ func (c *change) answer(q *Question, answer, by string, kind ActorKind) error {
 	c.eventBy(by, t, EventAnswered, from, Detail{Question: q.ID, Text: answer, By: kind})
 	return nil
 }
+
+// unpunctuated is a text without punctuation at its end.
+func unpunctuated(s string) string { return strings.TrimRight(s, ".!,;: ") }
 
 // connected reports whether a worker may come for its task: its process has neither left
 // nor died, and nobody has stopped it. One that runs commands in a directory has no process

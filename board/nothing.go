@@ -12,6 +12,8 @@ import (
 type Nothing struct {
 	// PausedBy is who paused a project, or empty.
 	PausedBy string
+	// Archived is a project of the wish if all of them are archived, or empty.
+	Archived string
 	// Unskilled are the skills of ready tasks that the worker did not declare.
 	Unskilled []string
 	// ReadyUnskilled is the number of ready tasks that require such skills.
@@ -218,6 +220,7 @@ func (n *Nothing) addOthers(r Reader, projects []string) error {
 }
 
 func (b *Board) whyNothing(r Reader, w Wish) (n Nothing, err error) {
+	archived := 0
 	for _, slug := range w.Projects {
 		p, err := b.project(r, slug)
 		if err != nil {
@@ -226,6 +229,12 @@ func (b *Board) whyNothing(r Reader, w Wish) (n Nothing, err error) {
 		if p.PausedBy != "" {
 			n.PausedBy = p.PausedBy
 		}
+		if p.Archived {
+			archived++
+		}
+	}
+	if archived > 0 && archived == len(w.Projects) {
+		n.Archived = w.Projects[0]
 	}
 	if n.Counts, err = r.Counts(w.Projects); err != nil {
 		return n, err

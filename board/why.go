@@ -178,6 +178,18 @@ func why(p Project, d Dossier, inherited []Task, workers int) []Reason {
 	return out
 }
 
+// Obstacle returns the first reason why a pending task is handed out to nobody, not even to the
+// worker that it is reserved for; nil if there is none.
+func Obstacle(reasons []Reason) *Reason {
+	for _, r := range reasons {
+		switch r.Code {
+		case WhyBlocked, WhyParts, WhyDraft, WhyPaused, WhyArchived:
+			return &r
+		}
+	}
+	return nil
+}
+
 // openParts names the parts of a task that are not done.
 func openParts(d Dossier) string {
 	var open []string

@@ -134,7 +134,11 @@ func TestCheck_results(t *testing.T) {
 			t.Errorf("%s: %+v, want %s, exit %d, %q", c.line, v, c.result, c.exit, c.why)
 		}
 	}
-	v := verdict(t, begin(t, newRunner(t, nil), newRepo(t), &check.Check{Name: "tests", Command: []string{"nosuchprogram"}}))
+	v := verdict(t, begin(t, newRunner(t, nil), newRepo(t), shell("exit 200")))
+	if v.Exit != 200 || strings.Contains(v.Why, "signal") {
+		t.Errorf("exit 200: %+v, want no signal: there is no signal 72", v)
+	}
+	v = verdict(t, begin(t, newRunner(t, nil), newRepo(t), &check.Check{Name: "tests", Command: []string{"nosuchprogram"}}))
 	if v.Result != check.NotJudged || !strings.Contains(v.Why, `nosuchprogram" was not found`) {
 		t.Errorf("a program that is not there: %+v", v)
 	}

@@ -378,7 +378,7 @@ func meaning(exit int) string {
 		return ": a program could not be run"
 	case exit == 127:
 		return ": a program was not found"
-	case exit > 128:
+	case exit > 128 && exit <= 128+31, exit >= 128+34 && exit <= 128+64: // and the real-time signals
 		return fmt.Sprintf(": killed by signal %d", exit-128)
 	}
 	return ""

@@ -203,13 +203,16 @@ func (s *slot) next(ctx, drain context.Context) (*board.Handout, error) {
 		case nothing && last:
 			return nil, nil
 		case nothing && s.r.o.UntilEmpty:
-			if empty, err := s.r.empty(ctx, none.PausedBy != ""); err != nil || !empty {
+			if empty, err := s.r.empty(ctx, none.PausedBy != "" || none.Archived != ""); err != nil || !empty {
 				if isDeclined && err == nil && s.r.stuck(ctx) {
 					return nil, fmt.Errorf("%s has stopped: it could not work on %v, and nothing else is left for it", s.name, declined.Task)
 				}
 				continue
 			}
-			if none.PausedBy != "" {
+			switch {
+			case none.Archived != "":
+				s.report(Trouble, fmt.Sprintf("no task is handed out, because %s is archived: bossman project set %[1]s --archived=false", none.Archived))
+			case none.PausedBy != "":
 				s.report(Trouble, fmt.Sprintf("no task is handed out, because %s has paused the project: bossman resume", none.PausedBy))
 			}
 			return nil, nil
@@ -273,14 +276,14 @@ func (s *slot) patience() time.Duration {
 }
 
 // empty reports whether nothing is left that could be worked on without people. In a project that
-// is paused, that is what was begun before.
-func (r *Runner) empty(ctx context.Context, paused bool) (bool, error) {
+// is closed, which is one that is paused or archived, that is what was begun before.
+func (r *Runner) empty(ctx context.Context, closed bool) (bool, error) {
 	began, idle := time.Now(), r.idle()
-	n, c, err := r.open(ctx, paused)
+	n, c, err := r.open(ctx, closed)
 	if landing := c.Status[board.Landing]; err == nil && n == 0 && landing > 0 && r.o.ToLand != nil {
 		n, err = r.o.ToLand(ctx)
 		if err == nil && n == 0 { // what has landed in between may have made tasks ready; one may have been accepted
-			n, c, err = r.open(ctx, paused)
+			n, c, err = r.open(ctx, closed)
 			n += max(c.Status[board.Landing]-landing, 0)
 		}
 	}
@@ -299,13 +302,13 @@ func (r *Runner) stuck(ctx context.Context) bool {
 }
 
 // open returns how many tasks could be worked on or are worked on, and the counts of the board.
-func (r *Runner) open(ctx context.Context, paused bool) (int, board.Counts, error) {
+func (r *Runner) open(ctx context.Context, closed bool) (int, board.Counts, error) {
 	sum, err := r.o.Board.Summary(ctx, r.o.Project)
 	c := sum.Counts
 	switch {
 	case len(r.o.Agents) == 0 && len(r.o.Reviewers) > 0: // they are for others
 		return 0, c, err
-	case paused:
+	case closed:
 		return c.Status[board.InProgress], c, err
 	}
 	return c.Ready + c.Later + c.Status[board.InProgress], c, err

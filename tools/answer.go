@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 var getAnswer = &definition{
@@ -61,17 +62,21 @@ func (t *Tools) answerOf(ctx context.Context, k *caller, q board.Question) (*ans
 	t.unseen(q.Claim, []board.Question{q})
 	s := fmt.Sprintf("%v %s:\n%s", q.ID, answeredBy(q), block(q.Answer))
 	if !q.Claim.IsZero() {
-		d, err := t.b.Get(ctx, q.Claim.Task, 1)
+		d, reasons, err := t.b.Why(ctx, q.Claim.Task)
 		if err != nil {
 			return nil, k.refuse(action{what: "Not read.", claim: q.Claim}, err)
 		}
 		if t.o.Once && d.Claim != nil && d.Claim.Handle == q.Claim && d.Claim.Owner == k.Owner {
 			t.note(ctx, k.Actor, q.Claim, "has read the answer to "+q.ID.String())
 		}
+		reserved, obstacle := d.Task.Status == board.Pending && d.Task.ReservedFor == q.Asker && q.Owner == k.Owner, board.Obstacle(reasons)
 		switch {
 		case d.Claim != nil && d.Claim.Handle == q.Claim:
 			s += fmt.Sprintf("\nYou still hold %v; continue with it.", q.Claim.Task)
-		case d.Task.Status == board.Pending && d.Task.ReservedFor == q.Asker && q.Owner == k.Owner:
+		case reserved && obstacle != nil:
+			s += fmt.Sprintf("\n%v was parked, and is not handed out yet: %s Do not wait for it. For other work: %s.",
+				q.Claim.Task, visible.Line(obstacle.Text), k.nextOf(q))
+		case reserved:
 			s += fmt.Sprintf("\n%v was parked and is reserved for you for up to 10 minutes. Next: %s.", q.Claim.Task, k.nextOf(q))
 		default:
 			s += fmt.Sprintf("\nThe claim it was asked under has ended; %v is %s. Next: %s.", q.Claim.Task, d.Task.Status, k.nextOf(q))

@@ -479,6 +479,11 @@ func (s *fixture) do(words []string) []string {
 		if id, err = board.ParseID(words[1]); err == nil {
 			_, err = s.b.Update(ctx, ada, id, board.Edit{Description: new(strings.Join(words[2:], " "))})
 		}
+	case "draft": // web-1
+		var id board.ID
+		if id, err = board.ParseID(words[1]); err == nil {
+			_, err = s.b.Update(ctx, ada, id, board.Edit{Hold: new(true)})
+		}
 	case "want": // web-1 tests
 		var id board.ID
 		if id, err = board.ParseID(words[1]); err == nil {

@@ -18,6 +18,9 @@ func nothingAnswer(n *board.Nothing, lead bool, waited int) *answer {
 	c := n.Counts
 	left := c.Total() - c.Status[board.Done] - c.Status[board.Cancelled]
 	switch {
+	case n.Archived != "":
+		w.Reason, w.RetryAfterSeconds = "archived", 300
+		s = n.Archived + " is archived, and hands out no tasks. A person can bring it back: bossman project set " + n.Archived + " --archived=false."
 	case n.PausedBy != "":
 		w.Reason, w.RetryAfterSeconds = "paused", 300
 		s = "Paused by " + inline(n.PausedBy, 40) + "."

@@ -180,5 +180,10 @@ var ruleInbox = group{"inbox", []test{
 		f.equal("resting", rests(9, project), words(want[1], want[2], want[0]))
 		f.equal("the next of both", rests(2, "ops", project), words(want[1], want[2]))
 		f.equal("of another project", rests(9, "ops"), "")
+		last, err := board.ParseID(want[0])
+		f.ok(err)
+		_, err = f.board.Update(f.ctx, ada, last, board.Edit{Hold: new(true)})
+		f.ok(err)
+		f.equal("without a draft", rests(9, project), words(want[1], want[2]))
 	}},
 }}

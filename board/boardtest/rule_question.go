@@ -22,6 +22,15 @@ var ruleQuestions = group{"questions", []test{
 		f.ok(err)
 		f.equal("the answer that counts", got.Answer, "Blue")
 	}},
+	{"an answer means an option also without its punctuation", func(f *fixture) {
+		for answer, want := range map[string]string{"keep it.": "Keep it", "drop it": "Drop it!", "C.": "C.", "c": "C", "keep": "keep"} {
+			q, err := f.board.Ask(f.ctx, f.agent("x").actor, board.NewQuestion{Project: project, Text: "which?", Options: []string{"Keep it", "Drop it!", "C", "C."}})
+			f.ok(err)
+			got, err := f.board.Answer(f.ctx, ada, q.ID, answer)
+			f.ok(err)
+			f.equal(answer, got.Answer, want)
+		}
+	}},
 	{"an answer tells a person from an agent", func(f *fixture) {
 		id := f.create("a")
 		x, y := f.agent("x"), f.agent("y")

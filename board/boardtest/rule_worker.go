@@ -185,6 +185,18 @@ var ruleWorkers = group{"workers", []test{
 		f.ok(f.board.Resume(f.ctx, ada, project))
 		y.take(b)
 	}},
+	{"Nothing says that a project is archived, if there is no other", func(f *fixture) {
+		f.project(board.Project{Slug: "other", Policy: board.PolicyEvidence})
+		f.create("a")
+		p, err := f.board.Project(f.ctx, project)
+		f.ok(err)
+		p.Archived = true
+		f.ok(f.board.SetProject(f.ctx, p))
+		none := f.agent("x").nothing()
+		f.equal("archived", words(none.Archived, none.Counts.Ready), project+" 1")
+		none = f.agent("y").nothing(func(w *board.Wish) { w.Projects = []string{project, "other"} })
+		f.equal("with another project", none.Archived, "")
+	}},
 	{"a wish is granted if it can be", func(f *fixture) {
 		f.create("a")
 		b := f.create("b", needing("gpu"))

@@ -77,11 +77,14 @@ func (a *app) answer(ctx context.Context, o *openBoard, id board.QuestionID, tex
 	if q.Claim.IsZero() {
 		return nil
 	}
-	d, err := o.Get(ctx, q.Claim.Task, 0)
+	d, reasons, err := o.Why(ctx, q.Claim.Task)
 	if err != nil {
 		return err
 	}
+	obstacle := board.Obstacle(reasons)
 	switch asker := console.OneLine(q.Asker.Name); {
+	case d.Task.Status == board.Pending && obstacle != nil:
+		a.Linef("%s", a.Styled(console.Dim, fmt.Sprintf("%v is not handed out yet. %s", d.Task.ID, console.OneLine(boardtext.Why(d.Task.ID, *obstacle)))))
 	case d.Task.ReservedFor == q.Asker:
 		a.Linef("%s", a.Styled(console.Dim, fmt.Sprintf("%v is pending again and reserved for %s for 10 minutes.", d.Task.ID, asker)))
 	case d.Task.Ready():

@@ -64,6 +64,9 @@ func (a *app) status(ctx context.Context) error {
 		head += a.Styled(console.Dim, "  policy "+string(p.Policy))
 	}
 	a.Linef("%s%s", head, a.Styled(console.Dim, "  "+o.label))
+	if p.Archived {
+		a.Field("", console.Yellow.Cell("archived"), console.Yellow.Cell("hands out no tasks"))
+	}
 	if p.PausedBy != "" {
 		a.Field("", console.Yellow.Cell("paused by"), console.Yellow.Cell(p.PausedBy))
 	}

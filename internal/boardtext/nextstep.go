@@ -13,6 +13,8 @@ func NextStep(p board.Project, s board.Summary, in []boardjson.InboxEntry) strin
 	c := s.Counts
 	lost, isLost := gone(s.Claims)
 	switch {
+	case p.Archived:
+		return p.Slug + " is archived; bring it back: bossman project set " + p.Slug + " --archived=false"
 	case c.Total() == 0:
 		return `put work on the board: bossman task add "What to do"`
 	case len(in) > 0 && in[0].Kind != "follow_up" && in[0].Kind != "draft":

@@ -49,6 +49,8 @@ func commandFor(id board.ID, r board.Reason) string {
 		return fmt.Sprintf("Start it with: bossman task start %v", id)
 	case board.WhyPaused:
 		return "Resume it with: bossman resume"
+	case board.WhyArchived:
+		return fmt.Sprintf("Bring it back with: bossman project set %s --archived=false", id.Project)
 	}
 	return ""
 }

@@ -41,8 +41,7 @@ var stateTasks = []struct{ state, from string }{
 	{"READY", `chosen c JOIN lanes l ON l.project_id = c.id CROSS JOIN LATERAL (SELECT FROM tasks t WHERE t.lane_id = l.id AND t.ready%s) t`},
 	{"HELD", `chosen c CROSS JOIN LATERAL (SELECT FROM tasks t WHERE t.hold AND t.status = 'pending'
 		AND t.id >= c.id::bigint << 40 AND t.id < (c.id + 1)::bigint << 40%s) t`},
-	{"LATER", `chosen c CROSS JOIN LATERAL (SELECT FROM tasks t WHERE (t.id >> 40)::int = c.id` + isResting + `
-		AND NOT t.hold AND t.open_blockers = 0 AND t.open_children = 0%s) t`},
+	{"LATER", `chosen c CROSS JOIN LATERAL (SELECT FROM tasks t WHERE (t.id >> 40)::int = c.id` + isResting + `%s) t`},
 	{"RESERVED", `chosen c CROSS JOIN LATERAL (SELECT FROM (SELECT t.* FROM tasks t WHERE t.reserved_worker IS NOT NULL AND t.status = 'pending' OFFSET 0) t
 		WHERE (t.id >> 40)::int = c.id AND t.not_before IS NOT NULL AND NOT t.hold AND t.open_blockers = 0 AND t.open_children = 0%s) t`},
 }

@@ -48,7 +48,8 @@ CROSS JOIN LATERAL (SELECT * FROM tasks t WHERE t.id = p.id::bigint << 40 | v.no
 	readyEnd   = ` ORDER BY t.lane_id, t.id LIMIT $2) x WHERE l.project_id = p.id`
 
 	isDraft   = ` AND t.hold AND t.status = 'pending'`
-	isResting = ` AND t.not_before IS NOT NULL AND t.status = 'pending'`
+	isResting = ` AND t.not_before IS NOT NULL AND t.status = 'pending'
+		AND NOT t.hold AND t.open_blockers = 0 AND t.open_children = 0`
 	hasParent = ` AND t.parent_id = (SELECT q.id::bigint << 40 | $%d::bigint FROM projects q WHERE q.slug = $%d)`
 )
 

@@ -62,9 +62,12 @@ func (r *reader) Tasks(f board.TaskFilter) ([]board.Task, error) {
 	return found, err
 }
 
+// resting are tasks that cool down or are reserved.
+const resting = `t.not_before IS NOT NULL AND t.status = 'pending' AND NOT t.hold AND t.open_blockers = 0 AND t.open_children = 0`
+
 func (r *reader) Resting(projects []string, n int) ([]board.Task, error) {
 	q := newQuery(taskColumns + taskTables)
-	q.and(`t.not_before IS NOT NULL AND t.status = 'pending'`)
+	q.and(resting)
 	if err := r.inProjects(q, `t.id BETWEEN ? AND ?`, projects); err != nil {
 		return nil, err
 	}
@@ -126,7 +129,7 @@ func (r *reader) list(f board.TaskFilter, ids *[2]int64) ([]board.Task, error) {
 		anyOf(q, `t.status = ?`, f.Statuses, func(s board.Status) []any { return []any{s} })
 	}
 	if f.Resting {
-		q.and(`t.not_before IS NOT NULL AND t.status = 'pending'`)
+		q.and(resting)
 	}
 	if f.Ready {
 		q.and(`t.ready`)
