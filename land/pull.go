@@ -32,8 +32,9 @@ type Pull struct {
 	Merged string
 	// Commits are those that it had, oldest first; nil if that is not known.
 	Commits []PullCommit
-	// Comments are what people wrote there, each after its author.
-	Comments []string
+	// Comments are what people wrote there. Unread: those on lines could not be read.
+	Comments []PullComment
+	Unread   bool
 }
 
 // A PullCommit is a commit of a pull request. A merge that rebases it keeps its subject and when it was authored.
@@ -341,19 +342,14 @@ func (l *Lander) merged(ctx context.Context, q board.Queued, p Pull, branch stri
 	return true, nil
 }
 
-// maxSaid is how much of the comments on a pull request the next worker is told, in bytes.
-const maxSaid = 4000
-
 // closed sends work back to its task whose pull request people have closed.
 func (l *Lander) closed(ctx context.Context, q board.Queued, p Pull) error {
 	text := "the pull request " + visible.Line(p.URL) + " was closed without a merge"
+	if p.Unread {
+		text += "; the comments on its lines could not be read"
+	}
 	if len(p.Comments) > 0 {
-		said := slices.Clone(p.Comments)
-		for i := range said {
-			said[i] = visible.Text(said[i])
-		}
-		all := strings.Join(said, "\n")
-		text += ":\n" + strings.ToValidUTF8(all[max(0, len(all)-maxSaid):], "")
+		text += "; comments on it, by people on GitHub, the newest first:" + commentLines(p.Comments)
 	}
 	err := l.giveBack(ctx, q.Task.ID, board.Return{Attempt: q.Task.Attempt, Kind: board.ReturnClosed, Lease: l.current(), Text: text})
 	if err == nil {

@@ -63,7 +63,7 @@ func TestSignature_vector(t *testing.T) {
 }
 
 func TestTarget_check(t *testing.T) {
-	good := Target{Kind: Webhook, Project: "web", Name: "ci", URL: "https://example.org/hook", Secret: NewSecret(), Events: []string{"question.*"}}
+	good := Target{Kind: Webhook, Project: "web", Owner: "ada", Name: "ci", URL: "https://example.org/hook", Secret: NewSecret(), Events: []string{"question.*"}}
 	if err := good.check(); err != nil {
 		t.Fatal(err)
 	}
@@ -80,6 +80,7 @@ func TestTarget_check(t *testing.T) {
 		"unknown events":  func(x *Target) { x.Events = []string{"*"} },
 		"hostile events":  func(x *Target) { x.Events = []string{"task.<b>"} },
 		"no project":      func(x *Target) { x.Project = "" },
+		"no owner":        func(x *Target) { x.Owner = "" },
 		"no secret":       func(x *Target) { x.Secret = "" },
 		"an unknown kind": func(x *Target) { x.Kind = "mail" },
 		"no person":       func(x *Target) { *x = ntfy; x.Key = "" },

@@ -24,7 +24,9 @@
 // twice, with the same id: delivery is at least once.
 //
 // A person's rights are looked up when a delivery is made, when it is sent, and when a link is
-// used: those of the key with which the person has signed in. Task text is sent only to
+// used: those of the key with which the person has signed in. A webhook has an owner, the administrator
+// who added or enabled it, and is disabled when that person may not administer its project any more, with whichever
+// key. Task text is sent only to
 // targets that ask for it.
 //
 // [Links] sign the addresses that answer a question with one tap. A link is for one person,

@@ -12,6 +12,8 @@ var (
 
 	// errGone means that the receiver wants no more requests.
 	errGone = errors.New("the receiver is gone")
+	// errOwner means that nobody is responsible for a webhook who may administer its project.
+	errOwner = errors.New("its owner may not administer it")
 	// errMoot means that there is nothing to send any more.
 	errMoot = errors.New("nothing to send")
 )

@@ -47,7 +47,8 @@ func choose(b *Batch) (list []Delivery) {
 	return list
 }
 
-// may reports whether a target may be told of something in a project.
+// may reports whether a target may be told of something in a project. Whether somebody may still administer a webhook
+// is looked up when something is sent there, which disables it otherwise.
 func (b *Batch) may(t *Target, typ string, p *board.Project) bool {
 	if !t.Personal() {
 		return !p.Archived && (t.Project == auth.EveryProject || t.Project == p.Slug)

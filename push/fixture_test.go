@@ -104,6 +104,10 @@ func (w *world) add(s *push.Sender, t push.Target) push.Target {
 	if t.Kind == push.Webhook && t.Secret == "" {
 		t.Secret = push.NewSecret()
 	}
+	if t.Kind == push.Webhook && t.Owner == "" {
+		t.Owner = "owner of " + rand.Text()
+		w.person(t.Owner, auth.EveryProject, auth.Admin)
+	}
 	got, err := s.Add(w.t.Context(), t)
 	if err != nil {
 		w.t.Fatal(err)

@@ -56,8 +56,10 @@ func (s *Sender) Disable(ctx context.Context, id TargetID, reason string) error 
 	return s.o.Store.Disable(ctx, id, reason)
 }
 
-// Enable enables a target. It gets what happens from now on.
-func (s *Sender) Enable(ctx context.Context, id TargetID) error { return s.o.Store.Enable(ctx, id) }
+// Enable enables a webhook, for which a person is responsible from now on. It gets what happens from now on.
+func (s *Sender) Enable(ctx context.Context, id TargetID, owner string) error {
+	return s.o.Store.Enable(ctx, id, owner)
+}
 
 // Remove deletes a target.
 func (s *Sender) Remove(ctx context.Context, id TargetID) error {

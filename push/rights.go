@@ -1,6 +1,7 @@
 package push
 
 import (
+	"slices"
 	"time"
 
 	"github.com/bossman-dev/bossman/access"
@@ -23,6 +24,21 @@ func verbOf(typ string) *access.Verb {
 // allowed reports whether the holder of a key may use a verb in a project.
 func allowed(k *auth.Key, v *access.Verb, p *board.Project, now time.Time) bool {
 	return callerOf(k, p, now).May(v, p.Slug) == nil
+}
+
+// administers reports whether the holder of some key may administer a webhook of a project, or of auth.EveryProject.
+func administers(keys []auth.Key, project string, now time.Time) bool {
+	return slices.ContainsFunc(keys, func(k auth.Key) bool {
+		return !k.Ended(now) && (k.Project == auth.EveryProject || k.Project == project) && access.SetProject.Allows(k.Role, k.Person)
+	})
+}
+
+// ownerless says why a webhook is disabled whose owner may not administer it.
+func ownerless(owner string) string {
+	if owner == "" {
+		return "It is not known who is responsible for it: an administrator enables it again."
+	}
+	return owner + " is responsible for it, and may not administer its project any more: an administrator enables it again."
 }
 
 // callerOf returns the holder of a person's key as a caller in a project. Without the right to

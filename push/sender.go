@@ -53,9 +53,11 @@ type Board interface {
 	Changes() <-chan struct{}
 }
 
-// Keys reads keys. auth.Store is one.
+// Keys reads keys.
 type Keys interface {
 	Key(ctx context.Context, id string) (auth.Key, error)
+	// PersonKeys lists a person's own keys that are not revoked.
+	PersonKeys(ctx context.Context, owner string) ([]auth.Key, error)
 }
 
 const (
@@ -244,6 +246,9 @@ func (s *Sender) deliver(ctx context.Context, c *Claimed) {
 	case errors.Is(err, errGone):
 		s.log.Warn("a receiver wants no more notifications", "target", int64(t.ID), "kind", string(t.Kind), "err", why)
 		err = s.o.Store.Disable(ctx, t.ID, "The receiver answered that it is gone.")
+	case errors.Is(err, errOwner):
+		s.log.Warn("a webhook was disabled, because its owner may not administer its project any more", "target", int64(t.ID), "owner", t.Owner)
+		err = s.o.Store.Disable(ctx, t.ID, ownerless(t.Owner))
 	case d.Tries > len(schedule) && t.Personal():
 		err = s.o.Store.Drop(ctx, d.ID)
 	case d.Tries > len(schedule):
@@ -283,6 +288,13 @@ func (s *Sender) request(ctx context.Context, t *Target, d *Delivery) (*http.Req
 	if !t.Personal() {
 		if p.Archived {
 			return nil, errMoot
+		}
+		keys, err := s.o.Keys.PersonKeys(ctx, t.Owner)
+		if err != nil {
+			return nil, err
+		}
+		if !administers(keys, t.Project, now) {
+			return nil, errOwner
 		}
 		body, err := s.payloadOf(ctx, t, d)
 		if err != nil {

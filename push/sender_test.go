@@ -146,7 +146,7 @@ func TestSender_gone(t *testing.T) {
 	if n := len(r.all()); n != 1 {
 		t.Errorf("%d requests to a receiver that is gone", n)
 	}
-	if err := s.Enable(t.Context(), target.ID); err != nil {
+	if err := s.Enable(t.Context(), target.ID, target.Owner); err != nil {
 		t.Fatal(err)
 	}
 	three := w.task("Three")

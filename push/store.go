@@ -45,8 +45,8 @@ type Store interface {
 	Targets(ctx context.Context, key string) ([]Target, error)
 	// Disable disables a target and drops its deliveries, except dead letters.
 	Disable(ctx context.Context, id TargetID, reason string) error
-	// Enable enables a target, from the end of the feed on.
-	Enable(ctx context.Context, id TargetID) error
+	// Enable enables a webhook, from the end of the feed on, and records its new Owner.
+	Enable(ctx context.Context, id TargetID, owner string) error
 	// DeleteTarget deletes a target and its deliveries.
 	DeleteTarget(ctx context.Context, id TargetID) error
 

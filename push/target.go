@@ -39,6 +39,9 @@ type Target struct {
 	// Project is the project of a webhook, or auth.EveryProject. It is empty for a person's
 	// target, which gets what the key may see.
 	Project string
+	// Owner is the person who is responsible for a webhook: who added it, or enabled it last. It is
+	// disabled when that person may not administer its project any more. It is empty for a person's target.
+	Owner string
 	// Name is how people tell it from others.
 	Name string
 	// URL is where requests are sent: for a topic, the server without the topic.
@@ -118,8 +121,8 @@ func (t *Target) check() error {
 	}
 	switch t.Kind {
 	case Webhook:
-		if t.Project == "" || t.Key != "" {
-			return invalid("a webhook belongs to a project")
+		if t.Project == "" || t.Owner == "" || t.Key != "" {
+			return invalid("a webhook belongs to a project, and a person is responsible for it")
 		}
 		_, err := webhookKey(t.Secret)
 		return err

@@ -85,7 +85,9 @@ func (b *Board) PutArtifact(ctx context.Context, a board.Actor, n board.NewArtif
 	return putArtifact.fetch(ctx, b, &a, n)
 }
 
+// putArtifact keeps a result of one of a laptop's own servers, and says so, as with admit.
 var putArtifact = op(access.PutArtifact, func(ctx context.Context, c *call, n board.NewArtifact) (board.Artifact, error) {
+	n.Name = board.LaptopPrefix + n.Name
 	if !n.Claim.IsZero() {
 		if err := c.may(n.Claim.Task.Project); err != nil {
 			return board.Artifact{}, err

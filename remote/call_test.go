@@ -93,6 +93,9 @@ func TestBoard_calls(t *testing.T) {
 	if err != nil || art.ID == 0 || art.Size != int64(len(large)) || art.Stored == 0 || art.Stored >= art.Size {
 		t.Fatalf("PutArtifact = %+v, %v", art, err)
 	}
+	if art.Name != "laptop/github__get" { // a laptop speaks for its own servers only
+		t.Errorf("the artifact is the result of %s", art.Name)
+	}
 	page, err := bob.Artifact(ctx, local, art.ID, board.ArtifactPage{Line: 3, Lines: 1})
 	if err != nil || len(page.Lines) != 1 || page.Lines[0] != (board.ArtifactLine{No: 3, Text: "0123456789abcde"}) {
 		t.Errorf("Artifact = %+v, %v", page, err)

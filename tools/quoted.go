@@ -35,7 +35,7 @@ func inline(s string, n int) string {
 }
 
 // maxDecided bounds what a hand-out has of an answer, of a comment, and of a reason to reject or return
-// work: its next worker has to follow them to the last word.
+// work: its next worker needs them to the last word.
 const maxDecided = 2000
 
 // decided quotes what somebody decided about a task. If it is cut, the call follows that has all of it.

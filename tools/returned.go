@@ -44,10 +44,13 @@ func returnedText(e board.Event) string {
 			s += ": " + inline(r.Summary, 240)
 		}
 	}
-	switch byPeople := r.Kind == board.ReturnAsked || r.Kind == board.ReturnClosed; {
-	case byPeople && e.Detail.Text != "":
+	switch {
+	case e.Detail.Text == "":
+	case r.Kind == board.ReturnAsked:
 		s += "; " + decided(e.Task, e.Detail.Text)
-	case e.Detail.Text != "":
+	case r.Kind == board.ReturnClosed: // anybody comments on a public repository
+		s += "; it reports this, with comments by people on GitHub whom the board does not know: " + decided(e.Task, e.Detail.Text)
+	default:
 		s += "; " + inline(e.Detail.Text, 600)
 	}
 	var commits []string

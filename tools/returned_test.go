@@ -20,11 +20,24 @@ func TestReturnedText(t *testing.T) {
 			Kind: board.ReturnRed, Tip: commit("a"),
 		}}},
 		`taken out of the landing queue by "ada" (person); "not yet"`: {Actor: "ada", Detail: board.Detail{By: board.ByPerson, Text: "not yet", Returned: &board.Returned{Kind: board.ReturnAsked}}},
+		`not landed, says the lander of "ada" (person): its pull request was closed; it reports this, with comments by people on GitHub whom the board does not know: "closed: \"mallory\" wrote: \"x\""`: {Actor: "ada", Detail: board.Detail{
+			By: board.ByPerson, Text: `closed: "mallory" wrote: "x"`, Returned: &board.Returned{Kind: board.ReturnClosed},
+		}},
 		`not landed`: {Detail: board.Detail{Text: board.Erased, Erased: &board.Erasure{}}},
 	} {
 		e.Kind = board.EventReturned
 		if got := returnedText(e); got != want {
 			t.Errorf("returnedText() =\n%s\nwant\n%s", got, want)
+		}
+	}
+}
+
+// TestHistoryText_returned: what a lander tells is not shown as the words of the person whose lander it is.
+func TestHistoryText_returned(t *testing.T) {
+	for kind, want := range map[board.ReturnKind]string{board.ReturnClosed: `says the lander of "ada" (person): "x"`, board.ReturnAsked: `by "ada" (person): "x"`} {
+		e := board.Event{Kind: board.EventReturned, Actor: "ada", Detail: board.Detail{By: board.ByPerson, Text: "x", Returned: &board.Returned{Kind: kind}}}
+		if got := historyText(board.Dossier{Events: []board.Event{e}}, 1, true); !strings.HasSuffix(got, ": returned, "+want) {
+			t.Errorf("%s: %s, want %s", kind, got, want)
 		}
 	}
 }

@@ -282,7 +282,11 @@ func historyText(d board.Dossier, limit int, full bool) string {
 		if _, err := board.ParseID(e.Detail.Text); err == nil {
 			line += ": " + e.Detail.Text // what has unblocked it, or is a part of it
 		} else if e.Detail.Text != "" {
-			line += ", by " + eventAuthor(e) + ": " + inline(e.Detail.Text, textLimit(decides, 160))
+			by := ", by "
+			if r := e.Detail.Returned; r != nil && r.Kind != board.ReturnAsked {
+				by = ", says the lander of "
+			}
+			line += by + eventAuthor(e) + ": " + inline(e.Detail.Text, textLimit(decides, 160))
 		} else if e.Detail.By == board.ByImport {
 			line += ", says the " + inline(e.Actor, 160)
 		}

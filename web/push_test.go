@@ -222,6 +222,9 @@ func TestWebhooks(t *testing.T) {
 	id := regexp.MustCompile(`name="target" value="(\d+)"`).FindStringSubmatch(body)[1]
 	_, body = b.get("/admin?tab=webhooks")
 	checkInert(t, "/admin?tab=webhooks", body)
+	if !strings.Contains(body, "ada is responsible") {
+		t.Errorf("the list does not name the owner: %s", body)
+	}
 	if strings.Contains(body, "whsec_") || strings.Contains(body, "hidden&") || strings.Contains(body, "key=hidden") || !strings.Contains(body, "/hook") {
 		t.Errorf("the list shows the secret, or not the address: %s", body)
 	}
@@ -267,11 +270,36 @@ func TestWebhooks(t *testing.T) {
 		t.Errorf("removing = %d", status)
 	}
 	boss := s.signedIn("boss", auth.EveryProject, auth.Admin)
-	if status, body := boss.send("/admin", form("*")); status != http.StatusOK || !strings.Contains(body, "every project") {
+	status, body = boss.send("/admin", form("*"))
+	if status != http.StatusOK || !strings.Contains(body, "every project") {
 		t.Errorf("adding a webhook for every project = %d", status)
 	}
 	if _, body := b.get("/admin?tab=webhooks"); strings.Contains(body, "every project") {
 		t.Error("an administrator of one project sees that of every project")
+	}
+
+	// When the one who added it is disabled, another administrator takes it over.
+	id = regexp.MustCompile(`name="target" value="(\d+)"`).FindStringSubmatch(body)[1]
+	if err := s.keys.DisablePerson(t.Context(), "boss"); err != nil {
+		t.Fatal(err)
+	}
+	before = len(box.all())
+	s.ask(board.NewQuestion{Text: "Which cart is it?"})
+	chief := s.signedIn("chief", auth.EveryProject, auth.Admin)
+	until(t, "it is disabled", func() bool {
+		_, body = chief.get("/admin?tab=webhooks")
+		return strings.Contains(body, "boss is responsible for it, and may not administer its project any more")
+	})
+	if status, _ := chief.send("/admin", url.Values{"act": {"hook-enable"}, "target": {id}}); status != http.StatusSeeOther {
+		t.Errorf("enabling = %d", status)
+	}
+	if _, body := chief.get("/admin?tab=webhooks"); !strings.Contains(body, "chief is responsible") || strings.Contains(body, "boss is responsible") {
+		t.Errorf("after it was enabled: %s", body)
+	}
+	s.ask(board.NewQuestion{Text: "And this one?"})
+	until(t, "it gets the next question only", func() bool { return len(box.all()) > before })
+	if n := len(box.all()) - before; n != 1 {
+		t.Errorf("%d requests, want 1", n)
 	}
 }
 

@@ -39,6 +39,7 @@ type targetView struct {
 	Text     bool
 	Made     moment
 	By       string
+	Owner    string // who is responsible for a webhook
 	Disabled string // why
 	Error    string // of the last try
 }
@@ -86,7 +87,7 @@ func (q *request) personKey(ctx context.Context) (auth.Key, error) {
 
 func newTargetView(t *push.Target, now time.Time) targetView {
 	v := targetView{
-		ID: t.ID, Name: line(t.Name, 100), Kind: string(t.Kind), Project: t.Project, Text: t.Text, Made: ago(t.Created, now), By: line(t.CreatedBy, 60), Error: line(t.LastError, 200),
+		ID: t.ID, Name: line(t.Name, 100), Kind: string(t.Kind), Project: t.Project, Text: t.Text, Made: ago(t.Created, now), By: line(t.CreatedBy, 60), Owner: line(t.Owner, 100), Error: line(t.LastError, 200),
 		Events: eventWordsOf(t.Events), Where: line(addressOf(t.URL), 80),
 	}
 	if t.Kind == push.Ntfy {

@@ -227,7 +227,13 @@ func postWebhook(q *request) (bool, error) {
 	case "disable":
 		err = q.site.o.Push.Disable(q.Context(), t.ID, "Disabled by "+q.caller.Name+".")
 	case "enable":
-		err = q.site.o.Push.Enable(q.Context(), t.ID)
+		k, err := q.personKey(q.Context())
+		if err != nil {
+			return true, err
+		}
+		if err := q.site.o.Push.Enable(q.Context(), t.ID, k.Owner); err != nil {
+			return true, err
+		}
 	case "remove":
 		err = q.site.o.Push.Remove(q.Context(), t.ID)
 	default:
@@ -254,6 +260,11 @@ func (q *request) addWebhook() error {
 	if err := q.mayHook(t.Project); err != nil {
 		return err
 	}
+	k, err := q.personKey(q.Context())
+	if err != nil {
+		return err
+	}
+	t.Owner = k.Owner
 	made, err := q.site.o.Push.Add(q.Context(), t)
 	if errors.Is(err, board.ErrInvalid) {
 		form := &hookForm{Name: t.Name, URL: t.URL, Text: t.Text, Error: "Not saved: " + line(err.Error(), 300)}

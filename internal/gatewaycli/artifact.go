@@ -13,6 +13,7 @@ import (
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/gateway"
+	"github.com/bossman-dev/bossman/internal/visible"
 	"github.com/bossman-dev/bossman/mcp"
 )
 
@@ -123,17 +124,33 @@ func (g *Guard) ReadArtifact(ctx context.Context, p gateway.ArtifactPage) (strin
 	case err != nil:
 		return "", err
 	}
+	return artifactText(out), nil
+}
+
+// artifactText quotes lines of an artifact for a model: whoever may read its task reads it, and a worker may have kept any text.
+// It begins with who kept it and as what, and each line is behind its number and "> ".
+func artifactText(a board.ArtifactLines) string {
 	var text strings.Builder
-	for _, l := range out.Lines {
-		fmt.Fprintf(&text, "%d: %s\n", l.No, l.Text)
+	fmt.Fprintf(&text, "[Kept by %q", visible.Line(a.Artifact.Principal))
+	if !a.Artifact.Task.IsZero() {
+		fmt.Fprintf(&text, " for %v", a.Artifact.Task)
+	}
+	fmt.Fprintf(&text, " as the result of %q. Its lines are quoted.]\n", visible.Line(a.Artifact.Name))
+	shown, last := 0, 0
+	for ; shown < len(a.Lines) && text.Len() < maxResult; shown++ { // spelled out, a character may be many times as long
+		l := a.Lines[shown]
+		for _, part := range visible.Lines(strings.TrimSuffix(l.Text, "\r")) { // a line of the board may have other ends of lines in it
+			fmt.Fprintf(&text, "%d> %s\n", l.No, part)
+		}
+		last = l.No
 	}
 	switch {
-	case out.More:
-		fmt.Fprintf(&text, "[There are more; go on with \"line\":%d. It has %d lines.]", out.Lines[len(out.Lines)-1].No+1, out.Total)
-	case len(out.Lines) == 0:
-		fmt.Fprintf(&text, "[No such line. It has %d lines.]", out.Total)
+	case a.More || shown < len(a.Lines):
+		fmt.Fprintf(&text, "[There are more; go on with \"line\":%d. It has %d lines.]", last+1, a.Total)
+	case len(a.Lines) == 0:
+		fmt.Fprintf(&text, "[No such line. It has %d lines.]", a.Total)
 	default:
 		text.WriteString("[That is all.]")
 	}
-	return text.String(), nil
+	return text.String()
 }

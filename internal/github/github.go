@@ -50,7 +50,9 @@ func (c CLI) View(ctx context.Context, branch string) (p land.Pull, err error) {
 		Author struct {
 			Login string `json:"login"`
 		} `json:"author"`
-		Body string `json:"body"`
+		Body      string    `json:"body"`
+		Created   time.Time `json:"createdAt"`   // of a comment
+		Submitted time.Time `json:"submittedAt"` // of a review
 	}
 	var got struct {
 		State       string `json:"state"`
@@ -80,17 +82,19 @@ func (c CLI) View(ctx context.Context, branch string) (p land.Pull, err error) {
 	add := func(list []said) {
 		for _, s := range list {
 			if text := strings.TrimSpace(s.Body); text != "" {
-				p.Comments = append(p.Comments, s.Author.Login+": "+text)
+				at := s.Created
+				if at.IsZero() {
+					at = s.Submitted
+				}
+				p.Comments = append(p.Comments, land.PullComment{Author: s.Author.Login, At: at, Text: text})
 			}
 		}
 	}
 	add(got.Reviews)
 	if p.State == land.PullClosed { // else nobody is told
-		inline, err := c.inline(ctx, p.URL)
-		if err != nil {
+		if err := c.addInline(ctx, &p); err != nil {
 			return p, err
 		}
-		p.Comments = append(p.Comments, inline...)
 	}
 	add(got.Comments)
 	return p, nil

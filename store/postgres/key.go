@@ -48,6 +48,16 @@ func (s *Store) KeysByID(ctx context.Context, ids []string) (keys []auth.Key, er
 	return keys, err
 }
 
+// PersonKeys lists a person's own keys that are not revoked.
+func (s *Store) PersonKeys(ctx context.Context, owner string) (keys []auth.Key, err error) {
+	const query = `SELECT ` + keyColumns + ` WHERE k.owner = $1 AND k.person AND k.revoked_at IS NULL`
+	err = s.readAuth(ctx, func(r *reader) error {
+		keys, err = list(r, scanKey, query, owner)
+		return err
+	})
+	return keys, err
+}
+
 const keyByID = `SELECT ` + keyColumns + ` WHERE k.id = $1`
 
 // Keys lists all keys.

@@ -21,13 +21,13 @@ func (s *Store) Push() *Push { return &Push{s} }
 
 // targetColumns are columns of push_targets t.
 const targetColumns = `t.id, t.kind, t.key_id, t.project, t.name, t.url, t.topic, t.secret, t.public_key, t.auth_secret, t.events, t.texts,
-	t.created_at, t.created_by, t.disabled_at, t.reason, t.failures, t.last_error`
+	t.created_at, t.created_by, t.owner, t.disabled_at, t.reason, t.failures, t.last_error`
 
 // targetInto is where targetColumns are scanned to. The secret of a browser is not text.
 func targetInto(t *push.Target, browser *[]byte) []any {
 	return []any{
 		(*int64)(&t.ID), (*string)(&t.Kind), &t.Key, &t.Project, &t.Name, &t.URL, &t.Topic, (*string)(&t.Secret), &t.PublicKey, browser, &t.Events, &t.Text,
-		&t.Created, &t.CreatedBy, stamp(&t.Disabled), &t.Reason, &t.Failures, &t.LastError,
+		&t.Created, &t.CreatedBy, &t.Owner, stamp(&t.Disabled), &t.Reason, &t.Failures, &t.LastError,
 	}
 }
 
@@ -44,8 +44,8 @@ func (p *Push) InsertTarget(ctx context.Context, t push.Target) (push.Target, er
 	const (
 		replace = `DELETE FROM push_targets WHERE kind = 'browser' AND kind = $1 AND url = $2`
 		insert  = `
-INSERT INTO push_targets AS t (kind, key_id, project, name, url, topic, secret, public_key, auth_secret, events, texts, created_by, cursor)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING ` + targetColumns
+INSERT INTO push_targets AS t (kind, key_id, project, name, url, topic, secret, public_key, auth_secret, events, texts, created_by, owner, cursor)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING ` + targetColumns
 	)
 	var stored push.Target
 	err := p.store.writeRetrying(ctx, func(r *reader) error {
@@ -61,7 +61,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING ` + ta
 			key = []byte{}
 		}
 		stored, err = one(r, scanTarget, insert, string(t.Kind), t.Key, t.Project, t.Name, t.URL, t.Topic, t.Secret.Reveal(), key, []byte(t.AuthSecret.Reveal()),
-			orEmpty(t.Events), t.Text, t.CreatedBy, string(end))
+			orEmpty(t.Events), t.Text, t.CreatedBy, t.Owner, string(end))
 		return err
 	})
 	return stored, err
@@ -102,15 +102,15 @@ func (p *Push) Disable(ctx context.Context, id push.TargetID, reason string) err
 	})
 }
 
-// Enable enables a target from the end of the feed on.
-func (p *Push) Enable(ctx context.Context, id push.TargetID) error {
-	const query = `UPDATE push_targets SET disabled_at = NULL, reason = '', failures = 0, last_error = '', cursor = $2 WHERE id = $1 AND disabled_at IS NOT NULL`
+// Enable enables a webhook from the end of the feed on, and records who is responsible for it now.
+func (p *Push) Enable(ctx context.Context, id push.TargetID, owner string) error {
+	const query = `UPDATE push_targets SET disabled_at = NULL, reason = '', failures = 0, last_error = '', cursor = $2, owner = $3 WHERE id = $1 AND disabled_at IS NOT NULL`
 	return p.store.writeRetrying(ctx, func(r *reader) error {
 		end, err := r.FeedEnd()
 		if err != nil {
 			return err
 		}
-		_, err = r.exec(query, int64(id), string(end))
+		_, err = r.exec(query, int64(id), string(end), owner)
 		return err
 	})
 }
