@@ -22,6 +22,7 @@ type request struct {
 	claim    string
 	step     string
 	args     json.RawMessage // of a tool
+	durable  bool            // it becomes a task if it takes long
 }
 
 // callInfo is what middleware knows of a request, and handlers do not.
@@ -147,7 +148,9 @@ func (g *Gateway) send(ctx context.Context, principal string, r *request, o *mcp
 	if ask != nil {
 		ask(client, admitted)
 	}
-	o.Timeout = limit
+	if o.Timeout = limit; r.durable {
+		o.Timeout, o.MaxTime = maxTaskTime, maxTaskTime
+	}
 	calling, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	limitQuestions(o, cancel)

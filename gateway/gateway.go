@@ -64,6 +64,7 @@ type Gateway struct {
 	cancel    context.CancelFunc
 	scratch   func() (string, error)
 	unscratch func()
+	taskAfter time.Duration
 
 	mu      sync.Mutex
 	server  *mcp.Server
@@ -92,7 +93,7 @@ type upstream struct {
 
 // New returns a gateway to upstreams. It starts nothing: Run does, and the first call of a tool.
 func New(ctx context.Context, upstreams []Upstream, o *Options) (*Gateway, error) {
-	g := &Gateway{upstreams: map[string]*upstream{}, pending: map[string]*forwarded{}, offer: &offer{}}
+	g := &Gateway{upstreams: map[string]*upstream{}, pending: map[string]*forwarded{}, offer: &offer{}, taskAfter: taskAfter}
 	if o != nil {
 		g.o = *o
 	}

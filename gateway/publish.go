@@ -195,7 +195,7 @@ func (g *Gateway) add(u *mcp.Update, o, old *offer, e *entry) error {
 		key += "\n" + e.upstream.Name + "\n" + e.name
 	}
 	if !same || before != key {
-		u.Unchecked = e.byHand
+		u.Unchecked, u.Tasks = e.byHand, mcp.TaskOptional
 		err = u.Add(e.kind, text, func(ctx context.Context, c *mcp.Call) (json.RawMessage, error) {
 			if e.kind == mcp.KindPrompt {
 				return g.getPrompt(ctx, c, e.published)

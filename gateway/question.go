@@ -21,6 +21,11 @@ const (
 	maxAnswerTime = 10 * time.Minute
 	// keepResult is how long the result of a call is kept that the caller may ask for again.
 	keepResult = time.Minute
+	// taskAfter is how long a call takes that becomes a task, where the caller's client supports
+	// tasks.
+	taskAfter = 5 * time.Second
+	// maxTaskTime bounds a call that may become a task. Its result is not kept for longer.
+	maxTaskTime = time.Hour
 )
 
 // A forwarded call runs at the upstream while the caller answers the questions that it asks. The
@@ -57,7 +62,9 @@ type answer struct {
 // forward sends a request to an upstream, and passes its questions, progress and result to the caller.
 func (g *Gateway) forward(ctx context.Context, c *mcp.Call, r *request) (json.RawMessage, error) {
 	have := g.capabilities(ctx, c)
-	if have.Elicitation == nil && have.Sampling == nil && have.Roots == nil {
+	_, tasks := have.Extensions["io.modelcontextprotocol/tasks"]
+	r.durable = tasks && c.Revision().Stateless() && r.method == "tools/call" && r.upstream.Timeout > g.taskAfter
+	if have.Elicitation == nil && have.Sampling == nil && have.Roots == nil && !r.durable {
 		o := &mcp.CallOptions{}
 		if c.Meta("progressToken") != nil {
 			o.Progress = func(_ context.Context, p mcp.Progress) { c.Progress(p.Progress, p.Total, p.Message) }
@@ -91,8 +98,20 @@ func (g *Gateway) forward(ctx context.Context, c *mcp.Call, r *request) (json.Ra
 		g.forget(f)
 		return nil, errStopped
 	}
-	return f.wait(ctx, c)
+	if !r.durable {
+		return f.wait(ctx, c, nil)
+	}
+	soon := time.NewTimer(g.taskAfter)
+	defer soon.Stop()
+	raw, err := f.wait(ctx, c, soon.C)
+	if !errors.Is(err, errSlow) {
+		return raw, err
+	}
+	return mcp.AsTask(c, func(ctx context.Context, c *mcp.Call) (json.RawMessage, error) { return f.wait(ctx, c, nil) })
 }
+
+// errSlow ends the wait for a call that takes long.
+var errSlow = errors.New("the call takes long")
 
 // capabilities returns what the caller's client can do for an upstream. It shows forms only to a person.
 func (g *Gateway) capabilities(ctx context.Context, c *mcp.Call) mcp.ClientCapabilities {
@@ -158,8 +177,8 @@ func (f *forwarded) changeLocked() {
 }
 
 // wait waits until the call ends, or a question needs the caller's answer: then the error says so, and
-// the handler returns it and is called again.
-func (f *forwarded) wait(ctx context.Context, c *mcp.Call) (json.RawMessage, error) {
+// the handler returns it and is called again. After a signal of late it returns errSlow.
+func (f *forwarded) wait(ctx context.Context, c *mcp.Call, late <-chan time.Time) (json.RawMessage, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.call = c
@@ -172,9 +191,12 @@ func (f *forwarded) wait(ctx context.Context, c *mcp.Call) (json.RawMessage, err
 			f.call = nil
 		}
 	}()
-	for {
+	for slow := false; ; {
 		if f.finished && !f.passing {
 			return f.result, f.err
+		}
+		if slow && !f.passing {
+			return nil, errSlow
 		}
 		if q := f.question; q != nil && !f.passing {
 			v, err := q.ask(c, q.key)
@@ -191,6 +213,9 @@ func (f *forwarded) wait(ctx context.Context, c *mcp.Call) (json.RawMessage, err
 		f.mu.Unlock()
 		select {
 		case <-changed:
+			f.mu.Lock()
+		case <-late:
+			slow = true
 			f.mu.Lock()
 		case <-ctx.Done():
 			f.stop(context.Cause(ctx))

@@ -36,7 +36,7 @@ const (
 
 // startDurable is the error by which a handler continues as a durable call.
 type startDurable struct {
-	run func(ctx context.Context, c *Call) (*ToolResult, error)
+	run func(ctx context.Context, c *Call) (Result, error)
 }
 
 func (*startDurable) Error() string { return "mcp: continues as a task" }
@@ -57,12 +57,19 @@ func AsTask[Out any](c *Call, run func(context.Context, *Call) (Out, error)) (Ou
 	if c.inTask || !c.Request.supportsTasks() {
 		return run(c.ctx, c)
 	}
-	return out, &startDurable{func(ctx context.Context, c *Call) (*ToolResult, error) {
+	return out, &startDurable{func(ctx context.Context, c *Call) (Result, error) {
 		out, err := run(ctx, c)
 		if err != nil {
 			return nil, err
 		}
-		return newToolResult(out)
+		if raw, ok := any(out).(json.RawMessage); ok && c.tool.raw != nil {
+			return rawResult(c.Request, raw)
+		}
+		res, err := newToolResult(out)
+		if err != nil {
+			return nil, err
+		}
+		return res, c.tool.verify(res)
 	}}
 }
 

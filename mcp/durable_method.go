@@ -41,7 +41,7 @@ func (d *durableCalls) get(ctx context.Context, r *Request) (Result, error) {
 		call, err = d.server.o.Tasks.Update(ctx, call.ID, func(c *replica.TaskRecord) error {
 			if !isDone(c) && time.Now().After(c.LeaseExpires) {
 				c.Status, c.Updated = replica.TaskFailed, time.Now()
-				c.Error = jsonrpc.Errorf(jsonrpc.CodeInternal, "the process that ran the task has died")
+				c.Error = jsonrpc.Errorf(jsonrpc.CodeInternal, "the process that ran the task has died, so its outcome is unknown: check its effect before you repeat it")
 			}
 			return nil
 		})

@@ -40,10 +40,9 @@ func (u *runner) run(ctx context.Context, c *Call, work *startDurable) {
 	if past := c.rounds; past != nil {
 		inner.rounds = &rounds{answers: past.answers, once: past.once}
 	}
-	res, err := u.work(ctx, inner, work)
+	out, err := u.work(ctx, inner, work)
 	stop()
 	wg.Wait()
-	var out Result = res
 	if err != nil {
 		out, err = s.toToolResult(ctx, c.Request, err)
 	}
@@ -68,7 +67,7 @@ func (u *runner) run(ctx context.Context, c *Call, work *startDurable) {
 		case errors.Is(context.Cause(ctx), errExpired):
 			d.Status, d.Error = replica.TaskFailed, jsonrpc.Errorf(jsonrpc.CodeInternal, "the task exceeded its time to live")
 		case errors.Is(context.Cause(ctx), jsonrpc.ErrClosed):
-			d.Status, d.Error = replica.TaskFailed, jsonrpc.Errorf(jsonrpc.CodeInternal, "the server shut down before the task finished")
+			d.Status, d.Error = replica.TaskFailed, jsonrpc.Errorf(jsonrpc.CodeInternal, "the server shut down before the task finished, so its outcome is unknown")
 		default:
 			d.Status, d.Error = replica.TaskFailed, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", s.logInternal(ctx, c.Request, err))
 		}
@@ -80,20 +79,13 @@ func (u *runner) run(ctx context.Context, c *Call, work *startDurable) {
 	s.publish(Event{Kind: EventTask, Name: u.id})
 }
 
-func (u *runner) work(ctx context.Context, c *Call, work *startDurable) (*ToolResult, error) {
+func (u *runner) work(ctx context.Context, c *Call, work *startDurable) (Result, error) {
 	for {
 		c.beginRound()
-		res, err := c.recovering(func() (Result, error) {
-			res, err := work.run(ctx, c)
-			if err == nil {
-				err = c.tool.verify(res)
-			}
-			return res, err
-		})
+		res, err := c.recovering(func() (Result, error) { return work.run(ctx, c) })
 		asking, ok := errors.AsType[*askError](err)
 		if !ok {
-			tr, _ := res.(*ToolResult)
-			return tr, err
+			return res, err
 		}
 		if c.history().n++; c.rounds.n > maxRounds {
 			return nil, tooManyRounds()

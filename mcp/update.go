@@ -25,6 +25,9 @@ type Update struct {
 	// Source names where the resources and templates that are added next come
 	// from. A URI that matches those of two sources is not found.
 	Source string
+	// Tasks says whether calls of the tools that are added next may become
+	// tasks; see AsTask. It takes results as JSON there.
+	Tasks TaskSupport
 
 	server  *Server
 	apply   []func()
@@ -99,6 +102,7 @@ func (u *Update) addTool(definition json.RawMessage, h rawHandler) error {
 	if err != nil {
 		return fmt.Errorf("tool: %w", err)
 	}
+	t.Tasks = u.Tasks
 	if !toolName.MatchString(t.Name) {
 		return fmt.Errorf("tool name %.200q: want 1 to 128 of A-Z a-z 0-9 _ . -", t.Name)
 	}
@@ -258,11 +262,16 @@ func (h rawHandler) run(c *Call) (Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	return rawResult(c.Request, raw)
+}
+
+// rawResult returns a result for the client of a request.
+func rawResult(r *Request, raw json.RawMessage) (Result, error) {
 	v := jsontext.Value(raw).Clone()
 	if !v.IsValid() || v.Kind() != '{' || v.Compact() != nil {
 		return nil, errors.New("mcp: the handler's result is not a JSON object")
 	}
-	stateless, hinted := c.Request.Revision.Stateless(), false
+	stateless, hinted := r.Revision.Stateless(), false
 	out, err := editMembers(json.RawMessage(v), func(name string, v json.RawMessage) (json.RawMessage, error) {
 		switch name {
 		case "ttlMs", "cacheScope":
@@ -286,8 +295,8 @@ func (h rawHandler) run(c *Call) (Result, error) {
 		}
 		return v, nil
 	})
-	if err == nil && stateless && !hinted && c.Request.Method == "resources/read" {
-		out = append(contentsHint(c.Request).append(out[:len(out)-1]), '}')
+	if err == nil && stateless && !hinted && r.Method == "resources/read" {
+		out = append(contentsHint(r).append(out[:len(out)-1]), '}')
 	}
 	return out, err
 }
