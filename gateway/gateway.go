@@ -74,6 +74,7 @@ type Gateway struct {
 	offer   *offer // what is published
 	pending map[string]*forwarded
 	owners  owners
+	peers   *peers
 
 	publishing sync.Mutex // held while offer changes
 }
@@ -117,6 +118,7 @@ func New(ctx context.Context, upstreams []Upstream, o *Options) (*Gateway, error
 	if g.o.Info.Name == "" {
 		g.o.Info = mcp.Implementation{Name: "bossman", Version: "0"}
 	}
+	g.peers = newPeers(g)
 	g.ctx, g.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	for _, u := range upstreams {
 		up := &upstream{Upstream: u, secret: newRedactor(&u), instances: map[string]*instance{}}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/replica"
 )
 
 // A lab is a gateway to servers in this process.
@@ -28,6 +29,12 @@ type lab struct {
 
 // newLab returns a gateway to upstreams, which are connected in a revision; zero: the latest.
 func newLab(t testing.TB, upstreams map[string]*mcp.Server, revision mcp.Revision, o *Options, configure ...func(*Upstream)) *lab {
+	t.Helper()
+	return newReplica(t, upstreams, revision, o, nil, nil, configure...)
+}
+
+// newReplica is newLab for one of several gateways that serve the same clients.
+func newReplica(t testing.TB, upstreams map[string]*mcp.Server, revision mcp.Revision, o *Options, keys *replica.Keyring, relay replica.Relay, configure ...func(*Upstream)) *lab {
 	t.Helper()
 	l := &lab{starts: map[string]int{}, fail: map[string]error{}}
 	options := Options{TrustFirst: true}
@@ -64,12 +71,15 @@ func newLab(t testing.TB, upstreams map[string]*mcp.Server, revision mcp.Revisio
 	}
 	l.Gateway = g
 	l.server = mcp.NewServer(mcp.Implementation{Name: "gateway", Version: "1"}, &mcp.ServerOptions{
-		Visible: g.Visible, Logger: options.Logger, Extensions: map[string]any{Extension: struct{}{}},
+		Visible: g.Visible, Keyring: keys, Logger: options.Logger, Extensions: map[string]any{Extension: struct{}{}},
 		Complete: func(ctx context.Context, c *mcp.Call, p *mcp.CompleteParams) (*mcp.Completion, error) {
 			res, _, err := g.Complete(ctx, c, p)
 			return res, err
 		},
 	})
+	if relay != nil {
+		g.Join(relay)
+	}
 	g.Attach(l.server)
 	ctx, cancel := context.WithCancel(context.Background())
 	wg.Go(func() { _ = g.Run(ctx) })

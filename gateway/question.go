@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,16 +46,36 @@ type forwarded struct {
 	err      error
 }
 
-// A question is what an upstream asks the caller.
+// A question is what an upstream asks the caller. One of these is set, and neither if it asks for
+// the roots.
 type question struct {
 	key    string
-	ask    func(c *mcp.Call, key string) (any, error)
+	form   *mcp.ElicitParams
+	sample *mcp.SampleParams
 	answer chan answer
+}
+
+// put asks the client of a call. The error is that of the call if the client has to answer first.
+func (q *question) put(c *mcp.Call) (any, error) {
+	switch {
+	case q.form != nil:
+		return c.Elicit(q.key, q.form, nil)
+	case q.sample != nil:
+		//lint:ignore SA1019 upstreams of older revisions ask for it
+		return c.Sample(q.key, q.sample)
+	}
+	//lint:ignore SA1019 upstreams of older revisions ask for it
+	return c.Roots(q.key)
 }
 
 type answer struct {
 	value any
 	err   error
+}
+
+// refused reports whether an error is the user's or the client's answer.
+func refused(err error) bool {
+	return errors.Is(err, mcp.ErrDeclined) || errors.Is(err, mcp.ErrDismissed) || errors.Is(err, mcp.ErrWithdrawn)
 }
 
 // forward sends a request to an upstream, and passes its questions, progress and result to the caller.
@@ -79,7 +98,7 @@ func (g *Gateway) forward(ctx context.Context, c *mcp.Call, r *request) (json.Ra
 	first := false
 	id, err := mcp.Once(c, "call", func() (string, error) {
 		first = true
-		return rand.Text(), nil
+		return g.peers.newID(), nil
 	})
 	if err != nil {
 		return nil, err
@@ -92,7 +111,7 @@ func (g *Gateway) forward(ctx context.Context, c *mcp.Call, r *request) (json.Ra
 	}
 	g.mu.Unlock()
 	if f == nil {
-		return nil, mcp.Errorf("the call of %s is not known here any more: its outcome is unknown. Check its effect before you repeat it", r.upstream.Name)
+		return g.peers.follow(ctx, c, id, r.upstream.Name)
 	}
 	if first && !f.start(ctx, c, r) {
 		g.forget(f)
@@ -199,15 +218,14 @@ func (f *forwarded) wait(ctx context.Context, c *mcp.Call, late <-chan time.Time
 			return nil, errSlow
 		}
 		if q := f.question; q != nil && !f.passing {
-			v, err := q.ask(c, q.key)
-			if err != nil && !errors.Is(err, mcp.ErrDeclined) && !errors.Is(err, mcp.ErrDismissed) && !errors.Is(err, mcp.ErrWithdrawn) {
+			v, err := q.put(c)
+			if err != nil && !refused(err) {
 				if !c.Revision().Stateless() { // the request goes on while the client is asked
 					context.AfterFunc(ctx, func() { f.stop(context.Cause(ctx)) })
 				}
 				return nil, err
 			}
-			f.question = nil
-			q.answer <- answer{v, err}
+			f.answerLocked(q, answer{v, err})
 		}
 		changed := f.changed
 		f.mu.Unlock()
@@ -254,8 +272,14 @@ func (f *forwarded) progress(p mcp.Progress) {
 
 var errTooManyQuestions = fmt.Errorf("the server asked more than %d questions", maxQuestions)
 
+// answerLocked answers a question.
+func (f *forwarded) answerLocked(q *question, a answer) {
+	f.question = nil
+	q.answer <- a
+}
+
 // put asks the caller a question, and waits for the answer.
-func (f *forwarded) put(ctx context.Context, ask func(c *mcp.Call, key string) (any, error)) (any, error) {
+func (f *forwarded) put(ctx context.Context, q *question) (any, error) {
 	f.mu.Lock()
 	for f.question != nil { // one after the other
 		changed := f.changed
@@ -268,7 +292,7 @@ func (f *forwarded) put(ctx context.Context, ask func(c *mcp.Call, key string) (
 		f.mu.Lock()
 	}
 	f.asked++
-	q := &question{key: fmt.Sprintf("q%d", f.asked), ask: ask, answer: make(chan answer, 1)}
+	q.key, q.answer = fmt.Sprintf("q%d", f.asked), make(chan answer, 1)
 	f.question = q
 	f.changeLocked()
 	f.mu.Unlock()
@@ -301,7 +325,7 @@ func (f *forwarded) elicit(have mcp.ClientCapabilities, people func(context.Cont
 			return &mcp.ElicitResult{Action: "cancel"}, nil
 		}
 		p = r.form(p)
-		v, err := f.put(ctx, func(c *mcp.Call, key string) (any, error) { return c.Elicit(key, p, nil) })
+		v, err := f.put(ctx, &question{form: p})
 		switch {
 		case errors.Is(err, mcp.ErrDeclined):
 			return &mcp.ElicitResult{Action: "decline"}, nil
@@ -313,8 +337,7 @@ func (f *forwarded) elicit(have mcp.ClientCapabilities, people func(context.Cont
 }
 
 func (f *forwarded) sample(ctx context.Context, p *mcp.SampleParams) (*mcp.SampleResult, error) {
-	//lint:ignore SA1019 upstreams of older revisions ask for it
-	v, err := f.put(ctx, func(c *mcp.Call, key string) (any, error) { return c.Sample(key, p) })
+	v, err := f.put(ctx, &question{sample: p})
 	if err != nil {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "the client did not sample: %v", err)
 	}
@@ -322,8 +345,7 @@ func (f *forwarded) sample(ctx context.Context, p *mcp.SampleParams) (*mcp.Sampl
 }
 
 func (f *forwarded) roots(ctx context.Context) ([]mcp.Root, error) {
-	//lint:ignore SA1019 upstreams of older revisions ask for it
-	v, err := f.put(ctx, func(c *mcp.Call, key string) (any, error) { return c.Roots(key) })
+	v, err := f.put(ctx, &question{})
 	if err != nil {
 		return nil, nil
 	}

@@ -161,6 +161,9 @@ func New(ctx context.Context, b *board.Board, store Store, l net.Listener, o *Op
 	s.tools = tools.Register(s.mcp, b, &tools.Options{Logger: s.log, Lost: b.Unanswered})
 	remote.Register(s.mcp, b)
 	if o.Gateway != nil {
+		if s.shared.relay != nil {
+			o.Gateway.Join(s.shared.relay)
+		}
 		o.Gateway.Attach(s.mcp)
 	}
 	s.mcp.HandleMethod(access.Login.Method(), mcp.Method{Handle: s.serveLogin})
