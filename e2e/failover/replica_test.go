@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -42,14 +44,23 @@ var serving = regexp.MustCompile(`127\.0\.0\.1:[0-9]+`)
 // no failover makes it end.
 func startReplica(t testing.TB, name, dsn string) *replica {
 	t.Helper()
-	return startProgram(t, programs.Path(harness.Bossman), name, dsn)
+	return startProgram(t, programs.Path(harness.Bossman), name, dsn, "")
 }
 
-// startProgram is startReplica with a program of any version.
-func startProgram(t testing.TB, program, name, dsn string) *replica {
+// startProgram is startReplica with a program of any version and a configuration.
+func startProgram(t testing.TB, program, name, dsn, config string) *replica {
 	t.Helper()
 	r := &replica{t: t, name: name, ended: make(chan struct{})}
 	home := harness.Home(t)
+	if config != "" {
+		dir := filepath.Join(home, ".config", "bossman")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "config.toml"), []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	r.cmd = exec.Command(program, "serve", "--http", "127.0.0.1:0")
 	r.cmd.Dir = home
 	r.cmd.Env = []string{"HOME=" + home, "BOSSMAN_DB=" + dsn}
@@ -83,6 +94,13 @@ func startProgram(t testing.TB, program, name, dsn string) *replica {
 		t.Fatalf("replica %s does not serve: %s", name, r.said())
 	}
 	return r
+}
+
+// kill ends it without a warning.
+func (r *replica) kill() {
+	r.stopped = true
+	_ = r.cmd.Process.Kill()
+	<-r.ended
 }
 
 func (r *replica) stop() {

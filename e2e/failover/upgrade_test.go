@@ -59,7 +59,7 @@ func TestUpgrade(t *testing.T) {
 	s := &scene{pair: p, record: &record{told: map[string]int{}}}
 	b := newBalancer(t)
 	for i := range usual {
-		r := startProgram(t, before, fmt.Sprint("old", i), p.dsn)
+		r := startProgram(t, before, fmt.Sprint("old", i), p.dsn, "")
 		s.replicas = append(s.replicas, r)
 		b.add(r)
 		s.agents = append(
@@ -90,7 +90,7 @@ func TestUpgrade(t *testing.T) {
 	bossman(after, "migrate")
 	work() // the old ones on the new schema
 	for i, r := range slices.Clone(s.replicas) {
-		n := startProgram(t, after, fmt.Sprint("new", i), p.dsn)
+		n := startProgram(t, after, fmt.Sprint("new", i), p.dsn, "")
 		b.add(n)
 		work()
 		b.remove(r)
