@@ -34,7 +34,7 @@ func newLab(t testing.TB, upstreams map[string]*mcp.Server, revision mcp.Revisio
 }
 
 // newReplica is newLab for one of several gateways that serve the same clients.
-func newReplica(t testing.TB, upstreams map[string]*mcp.Server, revision mcp.Revision, o *Options, keys *replica.Keyring, relay replica.Relay, configure ...func(*Upstream)) *lab {
+func newReplica(t testing.TB, upstreams map[string]*mcp.Server, revision mcp.Revision, o *Options, keys *replica.Keyring, relay Relay, configure ...func(*Upstream)) *lab {
 	t.Helper()
 	l := &lab{starts: map[string]int{}, fail: map[string]error{}}
 	options := Options{TrustFirst: true}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
-	"github.com/bossman-dev/bossman/mcp/replica"
 )
 
 const (
@@ -28,6 +27,12 @@ const (
 	maxPeerWaits = 1000
 )
 
+// A Relay carries messages between replicas, as a replica.Relay of package mcp/replica does. Some may be lost.
+type Relay interface {
+	Send(ctx context.Context, to string, message []byte) error
+	Receive(name string, handle func(message []byte)) (stop func())
+}
+
 // peers are the gateways of the replicas that serve the same clients. A call runs at one of them. The client's
 // answer to its question may come to another, which passes it on, and gets the next question or the result.
 type peers struct {
@@ -36,7 +41,7 @@ type peers struct {
 	silence time.Duration // how long a peer may take to answer
 
 	mu      sync.Mutex
-	relay   replica.Relay               // nil without replicas
+	relay   Relay                       // nil without replicas
 	waiting map[string]chan peerMessage // for an answer, by ticket
 	serving int                         // waits for peers
 }
@@ -82,7 +87,7 @@ func newPeers(g *Gateway) *peers {
 
 // Join connects the gateway to those of the other replicas, so that a client may answer at any of them what an
 // upstream asks. It is called before Run, which leaves them.
-func (g *Gateway) Join(r replica.Relay) {
+func (g *Gateway) Join(r Relay) {
 	g.peers.mu.Lock()
 	g.peers.relay = r
 	g.peers.mu.Unlock()
@@ -226,7 +231,9 @@ func (p *peers) follow(ctx context.Context, c *mcp.Call, id, upstream string) (j
 		got, ok := p.ask(ctx, home, m)
 		switch {
 		case ctx.Err() != nil:
-			p.g.spawn(func(ctx context.Context) { p.send(ctx, home, peerMessage{From: p.name, Ticket: rand.Text(), Call: id, Cancel: true}) })
+			p.g.spawn(func(ctx context.Context) {
+				p.send(ctx, home, peerMessage{From: p.name, Ticket: rand.Text(), Call: id, Cancel: true})
+			})
 			return nil, ctx.Err()
 		case !ok || got.Unknown:
 			return nil, lost
