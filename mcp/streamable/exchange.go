@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -176,6 +177,8 @@ func (x *exchange) finish(status int, p jsonrpc.Packet) {
 	x.h.stopAlarm(x.alarm)
 	lost := func() {}
 	defer func() { lost() }() // without the lock
+	held, refused := x.holdAnswer(p)
+	defer x.h.answers.release(x.owner, held)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.done = true
@@ -192,6 +195,11 @@ func (x *exchange) finish(status int, p jsonrpc.Packet) {
 			x.w.WriteHeader(http.StatusAccepted)
 			return
 		}
+		if refused != 0 {
+			x.h.busy(x.w, refused, requestIDOf(p), x.h.answers.refusal(refused))
+			lost = tell
+			return
+		}
 		if err := writeJSON(x.w, status, p); err != nil || x.r.Context().Err() != nil {
 			lost = tell
 		}
@@ -199,6 +207,10 @@ func (x *exchange) finish(status int, p jsonrpc.Packet) {
 	}
 	if x.stream.stopWatching != nil {
 		x.stream.stopWatching()
+	}
+	if refused != 0 {
+		e := jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", x.h.answers.refusal(refused))
+		p, lost = jsonrpc.One(&jsonrpc.Message{ID: requestIDOf(p), Error: e}), tell
 	}
 	if p.Message != nil {
 		_ = x.stream.send(p.Append(nil))
@@ -214,4 +226,32 @@ func (x *exchange) finish(status int, p jsonrpc.Packet) {
 		x.stream.abandon()
 	}
 	x.h.streams.release(x.owner, 1)
+}
+
+// holdAnswer takes the memory for a large answer until it was sent. It returns how much that is, or the status to
+// refuse the answer with. One that is larger than the limit can be sent alone.
+func (x *exchange) holdAnswer(p jsonrpc.Packet) (held int64, status int) {
+	size := 0
+	if p.Message != nil {
+		size = len(p.Message.Result)
+	}
+	for _, e := range p.Batch {
+		size += len(e.Message.Result)
+	}
+	if size <= smallBody {
+		return 0, 0
+	}
+	held = min(int64(size), cmp.Or(x.h.answers.maxEach, x.h.answers.max))
+	if status = x.h.answers.acquire(x.owner, held); status != 0 {
+		held = 0
+	}
+	return held, status
+}
+
+// requestIDOf returns the id of the request that an answer is for, or the zero ID of a batch.
+func requestIDOf(p jsonrpc.Packet) jsonrpc.ID {
+	if p.Message == nil {
+		return jsonrpc.ID{}
+	}
+	return p.Message.ID
 }

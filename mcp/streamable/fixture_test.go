@@ -40,6 +40,7 @@ func newFixtureWith(t *testing.T, o mcp.ServerOptions) *mcp.Server {
 	add := func(name string, h func(ctx context.Context, c *mcp.Call, in words) (string, error)) {
 		mcp.AddTool(s, mcp.Tool{Name: name, Description: name}, h)
 	}
+	add("long", func(context.Context, *mcp.Call, words) (string, error) { return strings.Repeat("x", longAnswer), nil })
 	add("echo", func(_ context.Context, _ *mcp.Call, in words) (string, error) { return in.Text, nil })
 	add("panic", func(context.Context, *mcp.Call, words) (string, error) { panic("expected") })
 	add("whoami", func(_ context.Context, c *mcp.Call, _ words) (string, error) {

@@ -37,6 +37,7 @@ type Handler struct {
 	streams     limiter
 	revocations revocations
 	bodies      limiter       // memory of bodies that arrive, and of large ones that are being handled
+	answers     limiter       // memory of large answers that are being sent
 	keptBytes   atomic.Int64  // memory of events kept for clients that may reconnect
 	lastNumber  atomic.Uint64 // last number used for a stream or a request to a client
 	alarms      sync.Pool     // of *alarm, not set
@@ -66,12 +67,13 @@ func NewHandler(s *mcp.Server, o *Options) *Handler {
 	h.o.MaxStreams = cmp.Or(h.o.MaxStreams, 16<<10)
 	h.o.MaxBytes = cmp.Or(h.o.MaxBytes, 128<<20)
 	h.o.SessionTTL = cmp.Or(h.o.SessionTTL, 24*time.Hour)
-	h.inFlight.what, h.streams.what, h.bodies.what = "requests at once", "open event streams", "bytes of requests in transfer"
-	h.inFlight.max, h.streams.max, h.bodies.max = int64(h.o.MaxInFlight), int64(h.o.MaxStreams), h.o.MaxBytes
+	h.inFlight.what, h.streams.what, h.bodies.what, h.answers.what = "requests at once", "open event streams", "bytes of requests in transfer", "bytes of answers that were not read yet"
+	h.inFlight.max, h.streams.max, h.bodies.max, h.answers.max = int64(h.o.MaxInFlight), int64(h.o.MaxStreams), h.o.MaxBytes, h.o.MaxBytes
 	if h.o.Authenticate != nil {
 		h.inFlight.maxEach = int64(cmp.Or(h.o.MaxInFlightPerPrincipal, (h.o.MaxInFlight+3)/4))
 		h.streams.maxEach = int64(cmp.Or(h.o.MaxStreamsPerPrincipal, (h.o.MaxStreams+3)/4))
 		h.bodies.maxEach = max(h.o.MaxBytes/4, min(h.o.MaxBytes, 2*int64(h.o.Limits.Bytes)))
+		h.answers.maxEach = h.o.MaxBytes / 4
 	}
 	if h.o.Sessions == nil {
 		h.o.Sessions = newMemoryStore()

@@ -47,7 +47,9 @@ type Options struct {
 	MaxInFlightPerPrincipal, MaxStreamsPerPrincipal int
 	// MaxBytes limits the memory for bodies that arrive, and for large ones
 	// until their request is done, of all requests together; default 128 MiB.
-	// An owner may use a quarter of it.
+	// An owner may use a quarter of it. The same goes for large answers until
+	// their clients have read them: a request whose answer has no room is
+	// refused.
 	MaxBytes int64
 	// Sessionless also serves requests of the revisions with a handshake that
 	// come without a session id, whatever their Content-Type: one POST with a

@@ -74,6 +74,38 @@ func TestHandler_bodiesOfOne(t *testing.T) {
 	}
 }
 
+// longAnswer is the size of an answer that no buffer of a connection takes whole.
+const longAnswer = 16 << 20
+
+// The memory for answers that are not read is limited for each owner.
+func TestHandler_unreadAnswers(t *testing.T) {
+	h, url := owned(t, Options{MaxBytes: 10 * longAnswer})
+	body, header := modernCall(1, "long", "")
+	addr, path, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
+	for i := range 2 {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		fmt.Fprintf(c, "POST /%s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer eve/%d\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n%s: %s\r\n%s: %s\r\nContent-Length: %d\r\n\r\n%s",
+			path, addr, i, header[0], header[1], header[2], header[3], len(body), body)
+		waitFor(t, "an answer that is not read", func() bool { return h.answers.load() > int64(i+1)*longAnswer })
+	}
+	eve := &client{t: t, url: url, version: "2026-07-28", token: "eve/5"}
+	if status, got := eve.post(body, header...); status != 429 || !strings.Contains(got, "bytes of answers that were not read yet are at the limit for one owner") {
+		t.Errorf("a third answer of one owner: %d %.200s, want 429 and the limit", status, got)
+	}
+	ada := &client{t: t, url: url, version: "2026-07-28", token: "ada/1"}
+	if status, _ := ada.post(body, header...); status != 200 {
+		t.Errorf("another's answer: %d, want 200", status)
+	}
+	body, header = modernCall(1, "echo", "hi")
+	if status, _ := eve.post(body, header...); status != 200 {
+		t.Errorf("a short answer of the same owner: %d, want 200", status)
+	}
+}
+
 // Slots are counted by owner, not by key.
 func TestHandler_slotsOfOwner(t *testing.T) {
 	h, url := owned(t, Options{MaxInFlightPerPrincipal: 2, MaxStreamsPerPrincipal: 2})
