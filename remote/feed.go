@@ -16,7 +16,12 @@ type feedIn struct {
 }
 
 func (b *Board) Feed(ctx context.Context, projects []string, after board.Cursor, limit int) ([]board.Event, error) {
-	return feed.fetch(ctx, b, nil, feedIn{projects, after, limit})
+	return fetchRows(ctx, b, feed, limit, func(last *board.Event, n int) feedIn {
+		if last != nil {
+			after = last.Cursor
+		}
+		return feedIn{projects, after, n}
+	})
 }
 
 var feed = op(access.Feed, func(ctx context.Context, c *call, in feedIn) ([]board.Event, error) {
@@ -24,7 +29,12 @@ var feed = op(access.Feed, func(ctx context.Context, c *call, in feedIn) ([]boar
 	if err != nil {
 		return nil, err
 	}
-	return c.Feed(ctx, slugs, in.After, boundedRows(in.Limit))
+	return rows(c, in.Limit, func(last *board.Event, n int) ([]board.Event, error) {
+		if last != nil {
+			in.After = last.Cursor
+		}
+		return c.Feed(ctx, slugs, in.After, n)
+	})
 })
 
 func (b *Board) FeedEnd(ctx context.Context) (board.Cursor, error) {

@@ -55,6 +55,12 @@ func op[In, Out any](v *access.Verb, serve func(ctx context.Context, c *call, in
 
 // fetch asks the server. a is who acts, nil for a call that does not depend on it.
 func (o operation[In, Out]) fetch(ctx context.Context, b *Board, a *board.Actor, in In) (out Out, err error) {
+	out, _, err = o.fetchPart(ctx, b, a, in)
+	return out, err
+}
+
+// fetchPart is fetch for a list. more is set if the answer is a part of it.
+func (o operation[In, Out]) fetchPart(ctx context.Context, b *Board, a *board.Actor, in In) (out Out, more bool, err error) {
 	p := struct {
 		As   as `json:"as"`
 		Args In `json:"args"`
@@ -68,19 +74,20 @@ func (o operation[In, Out]) fetch(ctx context.Context, b *Board, a *board.Actor,
 	}
 	params, err := marshal(p)
 	if err != nil {
-		return out, err
+		return out, false, err
 	}
 	raw, err := b.send(ctx, o.verb, params)
 	if err != nil {
-		return out, err
+		return out, false, err
 	}
 	var w struct {
-		Value Out `json:"value"`
+		Value Out  `json:"value"`
+		More  bool `json:"more"`
 	}
 	if err := unmarshal(raw, &w); err != nil {
-		return out, fmt.Errorf("the server's answer to %s cannot be read: it may be of another version", o.verb.Method())
+		return out, false, fmt.Errorf("the server's answer to %s cannot be read: it may be of another version", o.verb.Method())
 	}
-	return w.Value, nil
+	return w.Value, w.More, nil
 }
 
 // Register serves a board to laptops. The server needs middleware that puts an
@@ -121,8 +128,9 @@ func handle(ctx context.Context, b *board.Board, v *access.Verb, serve served, r
 		return nil, encodeError(err, c.marshal)
 	}
 	raw, err := c.marshal(struct {
-		Value any `json:"value"`
-	}{out})
+		Value any  `json:"value"`
+		More  bool `json:"more,omitzero"`
+	}{out, c.more})
 	return reply{raw, subject(out)}, err
 }
 
@@ -170,6 +178,7 @@ type call struct {
 	caller *access.Caller
 	actor  board.Actor
 	wait   func() (resume func()) // releases the call's concurrency slot
+	more   bool                   // the answer is a part of a list
 }
 
 func newCall(b *board.Board, who *access.Caller, v *access.Verb, p as) (*call, error) {

@@ -11,15 +11,24 @@ import (
 )
 
 func (b *Board) Questions(ctx context.Context, f board.QuestionFilter) ([]board.Question, error) {
-	return questions.fetch(ctx, b, nil, f)
+	return fetchRows(ctx, b, questions, f.Limit, func(last *board.Question, n int) board.QuestionFilter {
+		if f.Limit = n; last != nil {
+			f.After = last.ID
+		}
+		return f
+	})
 }
 
 var questions = op(access.Questions, func(ctx context.Context, c *call, f board.QuestionFilter) (_ []board.Question, err error) {
 	if f.Projects, err = c.among(f.Projects); err != nil {
 		return nil, err
 	}
-	f.Limit = boundedRows(f.Limit)
-	return c.Questions(ctx, f)
+	return rows(c, f.Limit, func(last *board.Question, n int) ([]board.Question, error) {
+		if f.Limit = n; last != nil {
+			f.After = last.ID
+		}
+		return c.Questions(ctx, f)
+	})
 })
 
 type questionIn struct {

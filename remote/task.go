@@ -9,16 +9,6 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// maxRows bounds a list.
-const maxRows = 1000
-
-func boundedRows(limit int) int {
-	if limit <= 0 || limit > maxRows {
-		return maxRows
-	}
-	return limit
-}
-
 // keyOr returns the caller's idempotency key, or a new one: a call whose answer was
 // lost is repeated and must not be carried out twice.
 func keyOr(key string) string {
@@ -56,8 +46,41 @@ var get = op(access.Get, func(ctx context.Context, c *call, in getIn) (board.Dos
 	if err := c.may(in.ID.Project); err != nil {
 		return board.Dossier{}, err
 	}
-	return c.Get(ctx, in.ID, min(max(in.Events, 0), maxRows))
+	want := min(max(in.Events, 0), maxRows)
+	d, err := c.Get(ctx, in.ID, min(want, firstRows))
+	if err != nil || len(d.Events) < firstRows || want == firstRows {
+		return d, err
+	}
+	d.Events, err = c.earlier(ctx, d.Events, want)
+	return d, err
 })
+
+// earlier adds the events of a task before the last ones that were read, up to a number of events and of bytes.
+func (c *call) earlier(ctx context.Context, last []board.Event, want int) ([]board.Event, error) {
+	size := 0
+	for part := last; ; {
+		for i := range part {
+			text, err := marshal(&part[i])
+			if err != nil {
+				return nil, err
+			}
+			size += len(text)
+		}
+		first := last[0]
+		n := min(mostRows, want-len(last), int(first.Seq)-1)
+		if n <= 0 || size >= maxAnswer {
+			return last, nil
+		}
+		var err error
+		if part, err = c.Events(ctx, first.Task, first.Seq-1-int64(n), n); err != nil {
+			return nil, err
+		}
+		if len(part) == 0 || part[len(part)-1].Seq >= first.Seq {
+			return last, nil
+		}
+		last = append(part[:len(part):len(part)], last...)
+	}
+}
 
 type whyOut struct {
 	Dossier board.Dossier
@@ -84,14 +107,24 @@ type eventsIn struct {
 }
 
 func (b *Board) Events(ctx context.Context, id board.ID, after int64, limit int) ([]board.Event, error) {
-	return events.fetch(ctx, b, nil, eventsIn{id, after, limit})
+	return fetchRows(ctx, b, events, limit, func(last *board.Event, n int) eventsIn {
+		if last != nil {
+			after = last.Seq
+		}
+		return eventsIn{id, after, n}
+	})
 }
 
 var events = op(access.Events, func(ctx context.Context, c *call, in eventsIn) ([]board.Event, error) {
 	if err := c.may(in.ID.Project); err != nil {
 		return nil, err
 	}
-	return c.Events(ctx, in.ID, in.After, boundedRows(in.Limit))
+	return rows(c, in.Limit, func(last *board.Event, n int) ([]board.Event, error) {
+		if last != nil {
+			in.After = last.Seq
+		}
+		return c.Events(ctx, in.ID, in.After, n)
+	})
 })
 
 type createIn struct {
