@@ -134,8 +134,20 @@ func newTask(project string, in taskInput) (board.NewTask, error) {
 
 // create creates a task. A worker's task is created under a claim of its own in the project:
 // it is a draft until a lead starts it, and counts against the claim's limit. With several
-// claims on one connection, the first below its limit is used.
+// claims on one connection, the first below its limit is used. What an agent that was started for
+// one claim creates is under that, also when it has ended: else agents could go on giving
+// each other work. In another project it is a draft.
 func (t *Tools) create(ctx context.Context, k *caller, n board.NewTask, key string) (task board.Task, doc board.Doc, own bool, err error) {
+	switch bound := t.claimBound(); {
+	case !bound.IsZero() && bound.Task.Project != n.Project:
+		n.Hold = true
+		task, doc, err = t.b.Create(ctx, k.Actor, n, key)
+		return task, doc, false, err
+	case !bound.IsZero():
+		k.Worker = t.workerOf(bound)
+		task, doc, err = t.b.CreateUnder(ctx, k.Actor, bound, n, key)
+		return task, doc, true, err
+	}
 	var claims []board.Claim
 	if !k.isLead(n.Project) {
 		if claims, err = k.held(ctx); err != nil {
