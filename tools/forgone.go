@@ -40,7 +40,7 @@ func (t *Tools) forgone(ctx context.Context, k *caller, h board.Handle, d board.
 	case len(list) == 0:
 		return nil
 	case !says:
-		return nothingLeft(h, seen.rules.Land, list)
+		return nothingLeft(h, seen.rules.Land, w.Place.Branch, list)
 	case first:
 		return leavesOut(h, seen.rules.Land, list)
 	}
@@ -100,13 +100,20 @@ func leavesOut(h board.Handle, land string, list []board.Forgone) error {
 	}
 }
 
-// nothingLeft refuses a report of work of which nothing is left: the task had some before.
-func nothingLeft(h board.Handle, land string, list []board.Forgone) error {
+// nothingLeft refuses a report of work on a branch of which nothing is left: the task had some before. It may be on another
+// branch that the worker did not name.
+func nothingLeft(h board.Handle, land, on string, list []board.Forgone) error {
+	named := ""
+	if n := slices.IndexFunc(list, func(f board.Forgone) bool {
+		return f.Branch != "" && f.Branch != on && !f.Here && !f.Absent && !f.Redone && !f.Stash
+	}); n >= 0 {
+		named = fmt.Sprintf("if that is your work, %s with %s, checked out in a worktree; else ", repeat(), argument("branch", list[n].Branch))
+	}
 	return &refusal{
 		what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), code: "nothing_left", err: board.ErrConflict,
 		why: fmt.Sprintf("What you report has no change that %s lacks, and the task had some before: %s. They may have been lost, as by a rebase that skipped them.",
 			inline(land, 80), forgoneText(list, someFiles)),
-		next: fmt.Sprintf("Next: bring these changes back and %s; if they are to be dropped, %s with %s, and the report says so.", repeat(), repeat(), argument("no_changes", true)),
+		next: fmt.Sprintf("Next: %sbring these changes back and %s; if they are to be dropped, %s with %s, and the report says so.", named, repeat(), repeat(), argument("no_changes", true)),
 	}
 }
 

@@ -84,6 +84,7 @@ func (t *Tools) elsewhere(ctx context.Context, k *caller, d board.Dossier, w boa
 		}
 	}
 	list := strings.Join(there, "; ")
+	unnamed := slices.ContainsFunc(places, func(at board.Where) bool { return at.Branch == "" })
 	if nothing {
 		changed := own != "" && slices.ContainsFunc(places, func(at board.Where) bool { return at.Dir == own })
 		if !says.noChanges && w.Land != "" {
@@ -93,16 +94,17 @@ func (t *Tools) elsewhere(ctx context.Context, k *caller, d board.Dossier, w boa
 			}
 			left = slices.DeleteFunc(left, func(f board.Forgone) bool { // that is named below
 				return slices.ContainsFunc(places, func(at board.Where) bool {
-					return f.Branch != "" && at.Branch == f.Branch || f.Dir != "" && at.Dir == f.Dir
+					return f.Branch != "" && at.Branch == f.Branch || f.Dir != "" && at.Dir == f.Dir ||
+						at.Branch == "" && at.Head != "" && strings.HasPrefix(f.Commit, at.Head)
 				})
 			})
 			if len(left) > 0 {
-				return "", nothingLeft(w.Claim, w.Land, left)
+				return "", nothingLeft(w.Claim, w.Land, w.Place.Branch, left)
 			}
 		}
 		switch {
 		case !says.noChanges || changed:
-			return "", unchanged(d.Task, w.Place, list)
+			return "", unchanged(d.Task, w.Place, list, unnamed)
 		case list != "":
 			return "perhaps there is work elsewhere: " + list, nil
 		}
@@ -137,8 +139,9 @@ func (t *Tools) elsewhere(ctx context.Context, k *caller, d board.Dossier, w boa
 }
 
 // unchanged is the error for a report of work at a place that the worker was told or has named, or from which
-// it is to be landed, at which nothing has changed. list are other places, at which something has.
-func unchanged(task board.Task, at board.Where, list string) error {
+// it is to be landed, at which nothing has changed. list are other places, at which something has; unnamed is set if
+// one of these is on no branch.
+func unchanged(task board.Task, at board.Where, list string, unnamed bool) error {
 	on := "without a branch"
 	if at.Branch != "" {
 		on = "on branch " + inline(at.Branch, 80)
@@ -152,6 +155,9 @@ func unchanged(task board.Task, at board.Where, list string) error {
 	}
 	if list != "" {
 		e.Why += " Elsewhere something has: " + list + "."
+	}
+	if unnamed {
+		e.Next += "; if it is on none, make one there: git switch -c NAME"
 	}
 	switch {
 	case !task.Redoes.IsZero(): // what is there may be work that was undone, and the target lacks it

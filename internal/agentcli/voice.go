@@ -109,7 +109,10 @@ func asCommands(line string) string {
 		out.WriteString(line[:at[0]])
 		tool, rest := line[at[0]:at[1]], line[at[1]:]
 		if _, ok := commands[tool]; !ok {
-			if tool[0] != '"' {
+			switch value, after, ok := valueAfter(tool, rest); {
+			case ok:
+				tool, rest = flag(strings.Trim(tool, `"`), value), after
+			case tool[0] != '"':
 				tool = "repeat the command"
 			}
 			out.WriteString(tool)
@@ -126,6 +129,22 @@ func asCommands(line string) string {
 		out.WriteString(voice(tool, args...))
 		line = rest
 	}
+}
+
+// alone are arguments that texts name without a call.
+var alone = []string{`"branch"`, `"claim"`, `"no_changes"`}
+
+// valueAfter returns the value of an argument that stands alone, such as "branch":"work", and what comes after it.
+func valueAfter(name, rest string) (value any, after string, ok bool) {
+	text, ok := strings.CutPrefix(rest, ":")
+	if !ok || !slices.Contains(alone, name) {
+		return nil, "", false
+	}
+	d := jsontext.NewDecoder(strings.NewReader(text))
+	if err := json.UnmarshalDecode(d, &value); err != nil {
+		return nil, "", false
+	}
+	return value, text[d.InputOffset():], true
 }
 
 // arguments reads an object as alternating names and values.

@@ -13,6 +13,8 @@ func TestAsCommands(t *testing.T) {
 		`review_task {"task":"web-1","claim":"web-1/review.abcde","verdict":"reject","note":"…","comments":[{"file":"a b.go","line":3,"text":"no"}]}`: "`bossman review reject --note '…' --comment 'a b.go:3' no`",
 		`get_task {"task":"web-1","detail":"diff"}`: "`bossman task diff web-1`",
 		`say "repeat the call"`:                     `say "repeat the call"`,
+		`repeat the call with "no_changes":true, or with "branch":"my work": see it`: `repeat the command with --no-changes, or with --branch 'my work': see it`,
+		`"branch": not it, nor "other":1 or "claim":`:                                `"branch": not it, nor "other":1 or "claim":`,
 	} {
 		if got := AsCommands(text); got != want {
 			t.Errorf("AsCommands(%q)\n got %q\nwant %q", text, got, want)
