@@ -113,6 +113,22 @@ func readClaim(path, label string) (*claimFile, error) {
 	return kept, nil
 }
 
+// onAnother returns what a directory holds on another board, as after bossman link, and that board.
+func (c *claimFile) onAnother(dir string) (on, claim string) {
+	if c.path == "" {
+		return "", ""
+	}
+	kept, err := readClaim(c.path, "")
+	if err != nil || kept.Claim == "" || kept.Board == "" || kept.Board == c.Board {
+		return "", ""
+	}
+	on = kept.Board
+	if repo, err := git.Find(dir); err == nil && filepath.IsLocal(on) {
+		on = filepath.Join(repo.Common, on)
+	}
+	return on, kept.Claim
+}
+
 // readPlain reads a claim file. A repository may bring something else under its name.
 func readPlain(path string) ([]byte, error) {
 	if err := checkDir(path); err != nil {

@@ -249,6 +249,10 @@ func (s *session) under(ctx context.Context) (string, error) {
 		return "", console.Errorf(console.NotFound, fmt.Sprintf("if that is your task, and its work is here or there is none, add --claim %v; for another task: bossman next", c.Handle),
 			"no claim is held in %q; %v was taken in %q, which is gone", s.Dir, c.Task, c.Where.Dir)
 	}
+	if on, claim := s.claim.onAnother(s.Dir); claim != "" {
+		return "", console.Errorf(console.NotFound, "if that is your task, add --board "+console.ShellWords(on)+"; for a task of this board: bossman next",
+			"no claim of this board is held in %q; %s is held there on another one, %q", s.Dir, claim, on)
+	}
 	return "", console.Errorf(console.NotFound, "bossman next", "no claim is held in %q, and the command names none with --claim", s.Dir)
 }
 
