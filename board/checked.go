@@ -149,22 +149,27 @@ func (b *Board) Checked(ctx context.Context, a Actor, h Handle, r CheckRun) (Che
 // checkedEvents is how many of a task's last events are searched for its checks.
 const checkedEvents = 1000
 
-// checks counts the red checks of a task's newest attempt, and the checks since the last
-// one that judged the work. counted tells whether a run is among those of the attempt.
+// checks counts the red checks of a task's newest attempt, and the checks in a row that did not judge
+// the work, also of attempts before it that were given back. counted tells whether a run is among those of the attempt.
 func (c *change) checks(t *Task, run string) (red, unjudged int, counted bool, err error) {
 	events, err := c.tx.Events(t.ID, max(0, t.Seq-checkedEvents), checkedEvents)
 	for _, e := range events {
-		switch {
-		case e.Detail.Attempt != t.Attempt:
-			continue
-		case e.Kind == EventRed:
-			red, unjudged = red+1, 0
-		case e.Kind == EventUnjudged:
+		newest := e.Detail.Attempt == t.Attempt
+		switch e.Kind {
+		case EventRed:
+			unjudged = 0
+			if newest {
+				red++
+			}
+		case EventUnjudged:
 			unjudged++
+		case EventDone, EventReview, EventLanding, EventFailed, EventExpired, EventParked:
+			unjudged = 0
+			continue
 		default:
 			continue
 		}
-		counted = counted || run != "" && e.Detail.Run == run
+		counted = counted || newest && run != "" && e.Detail.Run == run
 	}
 	return red, unjudged, counted, err
 }

@@ -42,6 +42,10 @@ func (j *job) end(ctx, runner context.Context, last agent.Event, why error) Resu
 	if why == nil {
 		why = j.broken(last, commit != "" || err != nil)
 	}
+	unjudged, counted := "", false
+	if j.unjudged != nil {
+		unjudged, counted = j.unjudged()
+	}
 	limit, limited := errors.AsType[*limitError](why)
 	_, costly := errors.AsType[*costError](why)
 	_, spent := errors.AsType[*BudgetError](why)
@@ -60,6 +64,10 @@ func (j *job) end(ctx, runner context.Context, last agent.Event, why error) Resu
 		return res
 	case a.held && why == nil && !j.agent.Tools() && a.spec != j.h.Task.SpecVersion:
 		return j.giveBack(ctx, errEdited)
+	case a.held && why == nil && unjudged != "":
+		res := j.giveBack(ctx, fmt.Errorf("the check could not judge what it reported (%s), and it ended without another report", unjudged))
+		res.again = counted
+		return res
 	case a.held:
 		reason := unreported("a report", last, why)
 		if errors.Is(why, errUnusable) {

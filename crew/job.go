@@ -33,6 +33,8 @@ type job struct {
 	unprepared string // what the agent reads of a setup that failed
 
 	settled func(q board.Question) // Bound.Settled
+	// unjudged is Bound.Unjudged.
+	unjudged func() (why string, counted bool)
 
 	mu     sync.Mutex
 	called time.Time                 // of the last call on the socket
@@ -163,7 +165,7 @@ func (j *job) run(ctx context.Context, begins string) (last agent.Event, why, er
 	}
 	bound := j.seat.Bind(ctx, j.h, begins, store)
 	defer bound.Close()
-	j.settled = bound.Settled
+	j.settled, j.unjudged = bound.Settled, bound.Unjudged
 	if bound.Watch != nil {
 		bound.Watch(func(q board.Question) { j.tell(Asked, fmt.Sprintf("%v: %s", q.ID, q.Text)) })
 	}

@@ -26,6 +26,7 @@ type Result struct {
 	agent    string
 	refused  bool // what was reported was not accepted
 	unusable bool // it was given back because the agent could not work
+	again    bool // it was given back, and the slot goes on with it: the third time in a row the board asks people
 }
 
 // worksAtOthers reports whether an agent has worked on another task since this one was given back in this run: if it cannot work on this one

@@ -151,6 +151,9 @@ type Bound struct {
 	Settled func(q board.Question)
 	// Watch, if it is not nil, sets a function that is called with each question that the agent asks.
 	Watch func(asked func(board.Question))
+	// Unjudged, if it is not nil, says why the last check could not judge what the agent reported; why is empty
+	// if it could, or there was none. counted is set if the board counts that.
+	Unjudged func() (why string, counted bool)
 	// Calls is how many calls are being answered.
 	Calls func() int
 	// Close ends the server, and what its calls have started in the directory: a check.

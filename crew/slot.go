@@ -106,10 +106,10 @@ func (s *slot) run(ctx, drain context.Context) error {
 		if res.Rested {
 			s.untake() // it was not worked on
 		}
-		if res.Kind == Returned {
+		if res.Kind == Returned && !res.again {
 			s.returned[res.Task] = res.unusable
 		}
-		if res.Kind != Returned && res.Kind != Untold || res.Rested {
+		if res.Kind != Returned && res.Kind != Untold || res.Rested || res.again {
 			s.faults = 0
 		} else if s.faults++; s.faults == maxFaults && ctx.Err() == nil {
 			return fmt.Errorf("%s has stopped: %d times in a row a %s could not be worked on, the last time %v", s.name, maxFaults, s.what(), h.Task.ID)

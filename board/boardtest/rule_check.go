@@ -77,6 +77,33 @@ var ruleChecks = group{"checks", []test{
 		d = f.get(id)
 		f.equal("waived for other work", waived(d), false)
 	}},
+	{"checks in a row that cannot judge are counted over attempts that are given back, and over no others", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		unjudged := func(want string) board.Handle {
+			h := x.take(id)
+			out, err := f.board.Checked(f.ctx, x.actor, h, unjudgedCheck)
+			f.ok(err)
+			f.equal("outcome", words(out.Status, out.Count, out.Failures), want)
+			return h
+		}
+		_, err := f.board.Fail(f.ctx, x.actor, unjudged("in_progress 1 0"), board.Failure{Kind: board.FailOther, Reason: "no"})
+		f.ok(err)
+		f.ok(f.board.GiveBack(f.ctx, x.actor, unjudged("in_progress 1 1"), ""))
+		f.ok(f.board.GiveBack(f.ctx, x.actor, unjudged("in_progress 2 1"), ""))
+		unjudged("waiting 3 1")
+		_, err = f.board.Answer(f.ctx, ada, f.get(id).Questions[0].ID, board.CheckAgain)
+		f.ok(err)
+		h := unjudged("in_progress 1 1")
+		out, err := f.board.Checked(f.ctx, x.actor, h, redCheck)
+		f.ok(err)
+		f.ok(f.board.GiveBack(f.ctx, x.actor, h, ""))
+		f.equal("red", out.Count, 1)
+		h = unjudged("in_progress 1 1")
+		out, err = f.board.Checked(f.ctx, x.actor, h, redCheck)
+		f.ok(err)
+		f.equal("red of another attempt", out.Count, 1)
+	}},
 	{"a check after the end of the claim is told as such, and changes nothing", func(f *fixture) {
 		x := f.agent("x")
 		left := x.take(f.create("a"))

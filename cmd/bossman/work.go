@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
@@ -139,8 +140,9 @@ func (o *openBoard) seat(dir, common string, reviews bool, runner *check.Runner,
 					(*f)(q)
 				}
 			}
+			var last atomic.Pointer[tools.CheckResult]
 			t := tools.Register(server, o, &tools.Options{
-				Inspector: look, Keep: store, Reviews: reviews, Where: look.Here, CheckWait: checkTime, Quiet: true, Logger: log, Asked: asked,
+				Inspector: judged{look, &last}, Keep: store, Reviews: reviews, Where: look.Here, CheckWait: checkTime, Quiet: true, Logger: log, Asked: asked,
 			})
 			if gw != nil {
 				gw.Attach(server)
@@ -149,7 +151,8 @@ func (o *openBoard) seat(dir, common string, reviews bool, runner *check.Runner,
 			text := t.Bind(ctx, &own, h, begins)
 			return crew.Bound{
 				Text: text, Task: crewcli.TaskFile(ctx, o, h), Settled: t.Settled, Calls: func() int { return int(calls.Load()) },
-				Watch: func(f func(board.Question)) { watch.Store(&f) },
+				Watch:    func(f func(board.Question)) { watch.Store(&f) },
+				Unjudged: judged{last: &last}.unjudged,
 				Serve: func(ctx context.Context, conn io.ReadWriteCloser) {
 					if err := server.Serve(ctx, jsonrpc.Lines(conn, conn, jsonrpc.Limits{})); err != nil && ctx.Err() == nil {
 						log.Debug("an agent's connection ended", "err", err)
@@ -159,6 +162,38 @@ func (o *openBoard) seat(dir, common string, reviews bool, runner *check.Runner,
 			}
 		},
 	}
+}
+
+// judged is an inspector that keeps what the last check of a report came to.
+type judged struct {
+	inspector
+	last *atomic.Pointer[tools.CheckResult]
+}
+
+// Check implements tools.Inspector.
+func (j judged) Check(ctx context.Context, w board.Work, d time.Duration, waiting func(took time.Duration, behind string) bool) (tools.CheckResult, error) {
+	res, err := j.inspector.Check(ctx, w, d, waiting)
+	if err == nil {
+		j.last.Store(&res)
+	}
+	return res, err
+}
+
+// unjudged says why the last check could not judge the work; see crew.Bound.
+func (j judged) unjudged() (why string, counted bool) {
+	res := j.last.Load()
+	if res == nil {
+		return "", false
+	}
+	switch res.State {
+	case tools.CheckStopped:
+		return res.Reason, false
+	case tools.CheckChanged:
+		return "files changed while it ran", true
+	case tools.CheckNotJudged:
+		return res.Reason, true
+	}
+	return "", false
 }
 
 // checkTime is how long a report waits for its check.
