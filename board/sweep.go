@@ -16,13 +16,14 @@ func (b *Board) sweepAlways(ctx context.Context) {
 	tick := time.NewTicker(b.o.Sweep)
 	defer tick.Stop()
 	forgot := time.Time{}
+	var failing failure
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		if _, err := b.sweep(ctx); err != nil && ctx.Err() == nil {
+		if _, err := b.sweep(ctx); failing.news(err, time.Now()) && ctx.Err() == nil {
 			b.o.Logger.Warn("sweep failed", "err", err)
 		}
 		if now := time.Now(); now.Sub(forgot) > time.Hour {
@@ -30,6 +31,28 @@ func (b *Board) sweepAlways(ctx context.Context) {
 			b.forget(ctx)
 		}
 	}
+}
+
+// sayAgain is how often an error is told that stays the same.
+const sayAgain = 10 * time.Minute
+
+// A failure is what something that is done all the time fails with, zero if it does not.
+type failure struct {
+	text string
+	told time.Time
+}
+
+// news reports whether an error is to be told.
+func (f *failure) news(err error, now time.Time) bool {
+	if err == nil {
+		*f = failure{}
+		return false
+	}
+	if err.Error() == f.text && now.Sub(f.told) < sayAgain {
+		return false
+	}
+	*f = failure{err.Error(), now}
+	return true
 }
 
 // upkeep runs f in a write transaction, unless the board is still empty: maintenance must
