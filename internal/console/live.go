@@ -19,7 +19,9 @@ type Live struct {
 }
 
 // Live returns a new Live, which shows nothing yet.
-func (c *Console) Live() *Live { return &Live{console: c, terminal: c.ErrIsTerminal()} }
+func (c *Console) Live() *Live {
+	return &Live{console: c, terminal: c.ErrIsTerminal() && c.Getenv("TERM") != "dumb"}
+}
 
 // Terminal reports whether there is a terminal.
 func (l *Live) Terminal() bool { return l.terminal }
