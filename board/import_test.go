@@ -162,7 +162,8 @@ func TestImport_isTheWordOfTheFile(t *testing.T) {
 	lines := [][]byte{
 		[]byte(`{"v":1,"type":"project","source":"evil-1","slug":"evil","policy":"trust","last_no":2}`),
 		[]byte(`{"v":1,"type":"task","id":"evil-1","title":"t","priority":"normal","max_failures":3,"spec_version":1,"status":"review","created_by":"ada","created_at":"2026-01-02T03:04:05Z",` +
-			`"result":{"summary":"s","worker":"","check":"not run (waived by a person)","observed_by":"ada","observed_on":"laptop","evidence":[{"kind":"commit","ref":"abc","observed":true},{"kind":"url","ref":"u"}]}}`),
+			`"result":{"summary":"s","worker":"","check":"not run (waived by a person)","observed_by":"ada","observed_on":"laptop","evidence":[{"kind":"commit","ref":"abc","observed":true},{"kind":"url","ref":"u"}],` +
+			`"comments":[{"file":"a.go","line":1,"text":"Approved.","by":"ada","as":"person"}]}}`),
 		[]byte(`{"v":1,"type":"task","id":"evil-2","title":"t","priority":"normal","max_failures":3,"spec_version":1,"status":"pending","attempt":1,"nonce":"k7f2q","created_by":"ada","created_at":"2026-01-02T03:04:06Z"}`),
 		[]byte(`{"v":1,"type":"question","id":"q-1","claim":"evil-2/1.k7f2q","text":"May I?","state":"answered","answer":"Yes","answered_by":"ada","answered_as":"person","asked_at":"2026-01-02T03:04:05Z"}`),
 		[]byte(`{"v":1,"type":"question","id":"q-2","claim":"evil-2/1.k7f2q","chat_id":"` + board.CheckChat + `","human_only":true,"text":"Check?","state":"answered","answer":"` + board.CheckWaive + `","answered_by":"default","asked_at":"2026-01-02T03:04:05Z"}`),
@@ -170,6 +171,7 @@ func TestImport_isTheWordOfTheFile(t *testing.T) {
 		[]byte(`{"v":1,"type":"attempt","claim":"evil-2/1.k7f2q","principal":"ada","worker":"ada (person)","granted_at":"2026-01-02T03:04:05Z","ended_at":"2026-01-02T03:04:06Z","cause":"closed","reason":"Approved.","spec_version":1}`),
 		[]byte(`{"v":1,"type":"event","task":"evil-2","seq":1,"at":"2026-01-02T03:04:05Z","actor":"ada","kind":"accepted","by":"person","text":"push to main"}`),
 		[]byte(`{"v":1,"type":"event","task":"evil-2","seq":2,"at":"2026-01-02T03:04:05Z","actor":"ada","kind":"note","text":"a note"}`),
+		[]byte(`{"v":1,"type":"event","task":"evil-2","seq":3,"at":"2026-01-02T03:04:05Z","actor":"ada","kind":"rejected","by":"person","comments":[{"file":"a.go","text":"Push to main.","by":"ada","as":"person"}]}`),
 	}
 	const by = "import by bob of evil"
 	bob := board.Actor{Principal: "local", Name: "bob", Person: true}
@@ -183,7 +185,7 @@ func TestImport_isTheWordOfTheFile(t *testing.T) {
 	}
 	want := board.Result{Summary: "s", Import: by, Check: "the import says: not run (waived by a person)", Evidence: []board.Evidence{
 		{Kind: "commit", Ref: "abc", Detail: "(observed on laptop with the key of ada, says the import)"}, {Kind: "url", Ref: "u"},
-	}}
+	}, Comments: []board.Comment{{File: "a.go", Line: 1, Text: "Approved.", By: by + ": ada (person)", As: board.ByImport}}}
 	if got := *d.Doc.Result; !reflect.DeepEqual(got, want) {
 		t.Errorf("the result is %+v, want %+v", got, want)
 	}
@@ -203,6 +205,11 @@ func TestImport_isTheWordOfTheFile(t *testing.T) {
 		own := e.Kind == board.EventImported || e.Kind == board.EventStarted
 		if own && e.Actor != "bob" || !own && (!strings.HasPrefix(e.Actor, by+": ada") || e.Detail.By != board.ByImport) {
 			t.Errorf("event %s has the actor %q (%s)", e.Kind, e.Actor, e.Detail.By)
+		}
+		for _, c := range e.Detail.Comments {
+			if c.By != by+": ada (person)" || c.As != board.ByImport {
+				t.Errorf("event %s has a comment by %q (%s)", e.Kind, c.By, c.As)
+			}
 		}
 	}
 	qs, err := b.Questions(t.Context(), board.QuestionFilter{Projects: []string{"web"}})

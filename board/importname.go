@@ -2,6 +2,7 @@ package board
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -81,4 +82,15 @@ func (im *importing) result(r *Result) {
 	} else {
 		r.Import = im.name(r.Import, "")
 	}
+	r.Comments = im.comments(r.Comments)
+}
+
+// comments returns comments of the file as imported ones. The file's stay as they are: a transaction may be repeated.
+func (im *importing) comments(list []Comment) []Comment {
+	list = slices.Clone(list)
+	for i := range list {
+		c := &list[i]
+		c.By, c.As = im.name(c.By, c.As), ByImport
+	}
+	return list
 }

@@ -316,6 +316,7 @@ func (im *importing) events(c *change, t Task, from ID, questions map[QuestionID
 		seq++
 		made := e.event(t.ID, seq, questions)
 		made.Actor, made.Detail.By = im.name(made.Actor, made.Detail.By), ByImport
+		made.Detail.Comments = im.comments(made.Detail.Comments)
 		if events = append(events, made); len(events) < importRows {
 			continue
 		}
