@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -78,7 +79,25 @@ func readTOML(text []byte) (map[string]any, error) {
 		}
 		return nil, fmt.Errorf("is not TOML%s: %s", where, strings.TrimPrefix(err.Error(), "toml: "))
 	}
+	if deeper(v, maxDepth) { // a key with dots has no brackets
+		return nil, errTooDeep
+	}
 	return v, nil
+}
+
+// deeper reports whether objects and lists of a tree are nested more than levels deep.
+func deeper(v any, levels int) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, child := range v {
+			if levels == 0 || deeper(child, levels-1) {
+				return true
+			}
+		}
+	case []any:
+		return len(v) > 0 && levels == 0 || slices.ContainsFunc(v, func(child any) bool { return deeper(child, levels-1) })
+	}
+	return false
 }
 
 func readYAML(text []byte) (map[string]any, error) {

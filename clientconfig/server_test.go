@@ -130,6 +130,22 @@ func TestDepth(t *testing.T) {
 	}
 }
 
+// The parts of a TOML key with dots are nested, too, and what changes a file takes time and memory for each.
+func TestParse_deepKeys(t *testing.T) {
+	c, _ := Find("codex")
+	for text, deep := range map[string]bool{
+		strings.Repeat("a.", maxDepth-1) + "a = 1":         false,
+		strings.Repeat("a.", maxDepth) + "a = 1":           true,
+		strings.Repeat("a.", maxProject/3) + "a = 1":       true,
+		"[" + strings.Repeat("a.", maxDepth) + "a]\nb=1":   true,
+		"[[" + strings.Repeat("a.", maxDepth) + "a]]\nb=1": true,
+	} {
+		if _, err := c.Parse([]byte(text), File{Path: "x"}, ""); errors.Is(err, errTooDeep) != deep {
+			t.Errorf("Parse of %.20s… with %d bytes = %v, want errTooDeep: %t", text, len(text), err, deep)
+		}
+	}
+}
+
 func FuzzJSON(f *testing.F) {
 	f.Add(`{"mcpServers":{"a":{"command":"x","args":["${A}"],"env":{"B":"${env:C}"}}}}`)
 	f.Add(`{/*c*/"servers":{"a":{"url":"http://x","headers":{"A":"$B"}},},"inputs":[{"id":"a"}]}`)
