@@ -9,11 +9,12 @@ import (
 )
 
 // MaxLog bounds the log of an attempt: the newest parts are kept. MaxLogPart bounds a part,
-// and a part counts as minLogPart at least.
+// and a part counts as minLogPart at least. maxParts is how many are added at once.
 const (
 	MaxLog     = 256 << 10
 	MaxLogPart = 32 << 10
 	minLogPart = 256
+	maxParts   = 16
 )
 
 // recordTime is how long after the end of an attempt more may be told about its run: the cost
@@ -152,6 +153,9 @@ func checkRun(r *Run, log []LogPart) error {
 	}
 	r.Cost = min(r.Cost, maxCost)
 	r.Tokens = Tokens{In: min(r.Tokens.In, maxTokens), Out: min(r.Tokens.Out, maxTokens), Cached: min(r.Tokens.Cached, maxTokens)}
+	if len(log) > maxParts {
+		return invalid("%d parts of a log are too many at once: want at most %d", len(log), maxParts)
+	}
 	for _, part := range log {
 		if err := checkTexts(text{"part of a log", part.Text, MaxLogPart}); err != nil {
 			return err

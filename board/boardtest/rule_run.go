@@ -3,6 +3,7 @@ package boardtest
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,6 +110,7 @@ var ruleRuns = group{"runs", []test{
 		for _, session := range []string{`-cnotify=["touch","/tmp/x"]`, "--mcp-config=/tmp/x", "a b", "a;b", "../a", "é"} {
 			f.is("session "+session, f.board.Record(f.ctx, x.actor, board.Run{Claim: h, Agent: "codex", Session: session}), board.ErrInvalid)
 		}
+		f.is("many parts", f.board.Record(f.ctx, x.actor, run, slices.Repeat([]board.LogPart{{No: 1, Text: "x"}}, 17)...), board.ErrInvalid)
 		for _, bad := range []board.LogPart{{No: 0, Text: "x"}, {No: 1}, {No: 1, Text: strings.Repeat("x", board.MaxLogPart+1)}, {No: 1, Text: "\xff"}} {
 			f.is("part", f.board.Record(f.ctx, x.actor, board.Run{Claim: h, Agent: "a"}, bad), board.ErrInvalid)
 		}
