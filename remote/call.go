@@ -20,6 +20,7 @@ var calls = op(access.Calls, func(ctx context.Context, c *call, f board.CallFilt
 	if f.Task.IsZero() {
 		return nil, fmt.Errorf("%w: name a task", board.ErrInvalid)
 	}
+	f.Limit = boundedRows(f.Limit)
 	return c.Calls(ctx, f)
 })
 
@@ -41,13 +42,30 @@ var admit = op(access.Admit, func(ctx context.Context, c *call, n board.NewCall)
 
 type endCallsIn struct{ Ends []board.EndedCall }
 
+// EndCalls records ends in as many calls as they take. One that is recorded twice stays as it was the first time.
 func (b *Board) EndCalls(ctx context.Context, ends []board.EndedCall) error {
-	_, err := endCalls.fetch(ctx, b, nil, endCallsIn{ends})
-	return err
+	for len(ends) > 0 {
+		n, size := 0, 0
+		for n < min(len(ends), maxEnds) && (n == 0 || size+len(ends[n].Result) <= maxSent/2) { // escaped, it may be longer
+			size += len(ends[n].Result)
+			n++
+		}
+		if _, err := endCalls.fetch(ctx, b, nil, endCallsIn{ends[:n]}); err != nil {
+			return err
+		}
+		ends = ends[n:]
+	}
+	return nil
 }
+
+// maxEnds is how many calls are ended at once: each is looked at in one transaction, while others wait for the database.
+const maxEnds = 100
 
 // endCalls ends calls of the caller that a laptop made.
 var endCalls = op(access.EndCalls, func(ctx context.Context, c *call, in endCallsIn) (none, error) {
+	if len(in.Ends) > maxEnds {
+		return none{}, fmt.Errorf("%w: %d calls are too many to be ended at once, want at most %d", board.ErrInvalid, len(in.Ends), maxEnds)
+	}
 	for i := range in.Ends {
 		in.Ends[i].Principal, in.Ends[i].Laptop = c.caller.Principal, true
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/board"
 )
 
@@ -112,5 +113,25 @@ func TestBoard_calls(t *testing.T) {
 	}
 	if _, err := bob.Admit(ctx, local, call); !errors.Is(err, board.ErrLeaseLost) {
 		t.Errorf("Admit after the end of the claim = %v, want ErrLeaseLost", err)
+	}
+}
+
+// TestBoard_manyEnds: what one call has the database do is bounded, and a client makes as many calls as it takes.
+func TestBoard_manyEnds(t *testing.T) {
+	bob := newSite(t).as("bob")
+	var ends []board.EndedCall
+	for n := range 250 {
+		ends = append(ends, board.EndedCall{ID: board.CallID(1000 + n), Outcome: board.CallOK, Result: strings.Repeat("r", 20<<10)})
+	}
+	if err := bob.EndCalls(t.Context(), ends); err != nil {
+		t.Error(err)
+	}
+	var many []map[string]any
+	for n := range 101 {
+		many = append(many, map[string]any{"ID": 1000 + n, "Outcome": "ok"})
+	}
+	_, err := bob.Send(t.Context(), access.EndCalls, map[string]any{"as": map[string]any{}, "args": map[string]any{"Ends": many}})
+	if !errors.Is(err, board.ErrInvalid) {
+		t.Errorf("a call that ends 101 others = %v, want ErrInvalid", err)
 	}
 }
