@@ -17,7 +17,7 @@ import (
 )
 
 // Schema is the number of the newest migration of this program, which Open requires.
-const Schema = 33
+const Schema = 34
 
 //go:embed migration/*.sql
 var migrations embed.FS
