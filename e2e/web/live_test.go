@@ -173,6 +173,15 @@ func TestReconnect(t *testing.T) {
 	x.soon(fmt.Sprintf("document.getElementById('%v') && document.querySelector('#conn').innerText === ''", q.ID), 30*time.Second)
 }
 
+// TestLive_refused: a page whose update failed tries again.
+func TestLive_refused(t *testing.T) {
+	s := newSite(t)
+	x := open(t, s, "/inbox?project=shop")
+	s.refused.Store(2)
+	q := s.ask(t, "Is this seen?")
+	x.soon(fmt.Sprintf("document.getElementById('%v')", q.ID), 10*time.Second)
+}
+
 // TestTabs: the tabs of a browser share one stream, and another one takes over when the tab
 // that has it closes.
 func TestTabs(t *testing.T) {

@@ -42,6 +42,7 @@ type site struct {
 	addr, url string
 	server    *http.Server
 	slow      atomic.Int64 // how many of the next updates of pages take slowFor
+	refused   atomic.Int64 // how many of the next updates of pages are refused
 }
 
 // slowFor is how long a slow update of a page takes.
@@ -51,6 +52,10 @@ const slowFor = 500 * time.Millisecond
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Bossman-Part") != "" && s.slow.Add(-1) >= 0 {
 		time.Sleep(slowFor)
+	}
+	if r.Header.Get("Bossman-Part") != "" && s.refused.Add(-1) >= 0 {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
 	}
 	s.pages.ServeHTTP(w, r)
 }

@@ -184,7 +184,7 @@ function strip(kind, symbol, head, text) {
 }
 
 // ---- refreshing ----
-let asking = false, again = false, timer = 0, last = 0, took = 0;
+let asking = false, again = false, timer = 0, last = 0, took = 0, failed = 0;
 function soon() {
   if (document.hidden) { again = true; return }
   clearTimeout(timer);
@@ -196,14 +196,17 @@ async function refresh() {
   asking = true;
   again = false;
   last = Date.now();
-  const headers = {'Bossman-Part': 'main'};
-  if (news) headers['Bossman-After'] = news; // another replica may not have heard of it yet
+  const headers = {'Bossman-Part': 'main'}, after = news;
+  if (after) headers['Bossman-After'] = after; // another replica may not have heard of it yet
   news = '';
+  let done = false;
   try {
     const r = await fetch(location.pathname + location.search, {headers, cache: 'no-store', redirect: 'error'});
     if (r.status === 401) { signedOut(); return }
+    const text = await r.text();
+    done = r.status < 500 && r.status !== 429;
     if (r.ok) {
-      const fresh = new DOMParser().parseFromString(await r.text(), 'text/html').getElementById('shell');
+      const fresh = new DOMParser().parseFromString(text, 'text/html').getElementById('shell');
       if (fresh) {
         const at = document.activeElement, y = scrollY;
         readClock(fresh);
@@ -219,7 +222,12 @@ async function refresh() {
   } catch { /* the stream tells whether the server is there */ } finally {
     asking = false;
     took = Math.min(3000, (took + Date.now() - last) / 2); // one slow answer is not a slow server
-    if (again && !document.hidden) soon();
+    failed = done || out ? 0 : failed + 1;
+    if (failed) {
+      news ||= after;
+      clearTimeout(timer);
+      timer = setTimeout(soon, Math.min(20, 2 ** (failed - 1)) * 1000);
+    } else if (again && !document.hidden) soon();
   }
 }
 document.addEventListener('visibilitychange', () => { if (!document.hidden && again) soon() });
