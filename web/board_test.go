@@ -35,6 +35,18 @@ func section(body, id string) string {
 	return part
 }
 
+// TestPosted: the script does not replace the answer to a form by the page at its address.
+func TestPosted(t *testing.T) {
+	s := newTestSite(t, false)
+	b := s.signedIn("ada", "shop", auth.Lead)
+	if _, body := b.get("/board/new"); strings.Contains(body, "data-posted") {
+		t.Error("a page that answers no form says that it does")
+	}
+	if status, body := b.send("/board/new", url.Values{"title": {strings.Repeat("x", 300)}, "description": {"precious"}}); status != http.StatusUnprocessableEntity || !strings.Contains(body, " data-posted>") || !strings.Contains(body, "precious") {
+		t.Errorf("POST /board/new = %d %s", status, body)
+	}
+}
+
 // TestBoard_columns: each task is in the column of its state, and what needs a person is
 // marked there.
 func TestBoard_columns(t *testing.T) {

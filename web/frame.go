@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -25,6 +26,7 @@ type frame struct {
 	Cursor           board.Cursor
 	Now              time.Time
 	Notice           string
+	Posted           bool // the page answers a form, so its address does not show it
 }
 
 type navEntry struct {
@@ -89,7 +91,7 @@ func (q *request) frame(p page) (frame, error) {
 	if err != nil {
 		return f, err
 	}
-	f.Follow, f.Cursor, f.Now, f.Here = p.Follow, q.cursor, n.now, q.URL.Path
+	f.Follow, f.Cursor, f.Now, f.Here, f.Posted = p.Follow, q.cursor, n.now, q.URL.Path, q.Method == http.MethodPost
 	f.Count = countWord(n.total())
 	if f.Count != "" {
 		f.Title = "(" + f.Count + ") " + f.Title

@@ -182,6 +182,23 @@ func TestLive_refused(t *testing.T) {
 	x.soon(fmt.Sprintf("document.getElementById('%v')", q.ID), 10*time.Second)
 }
 
+// TestAnswered: what a form was answered stays in the page, with what was typed, also in a second tab.
+func TestAnswered(t *testing.T) {
+	s := newSite(t)
+	first := open(t, s, "/inbox?project=shop")
+	ctx, cancel := chromedp.NewContext(first.ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx, chromedp.Navigate(s.url+"/board/plan?project=shop")); err != nil {
+		t.Fatal(err)
+	}
+	x := &tab{t, ctx, s}
+	x.do(chromedp.SendKeys(chromedp.CSS("#planform textarea"), "# Goal\n- [ ] One\n"), chromedp.Click(chromedp.CSS("button[value=preview]")), chromedp.WaitVisible(chromedp.CSS("button[value=create]")))
+	time.Sleep(2 * time.Second) // a tab without the stream looks once more
+	if !x.is("document.querySelector('button[value=create]') && document.querySelector('#planform textarea').value.includes('One')") {
+		t.Error("the preview is gone")
+	}
+}
+
 // TestTabs: the tabs of a browser share one stream, and another one takes over when the tab
 // that has it closes.
 func TestTabs(t *testing.T) {

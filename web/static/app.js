@@ -185,6 +185,7 @@ function strip(kind, symbol, head, text) {
 
 // ---- refreshing ----
 let asking = false, again = false, timer = 0, last = 0, took = 0, failed = 0;
+const answered = shell.dataset.posted !== undefined; // the page answers a form: a GET of its address shows another one
 function soon() {
   if (document.hidden) { again = true; return }
   clearTimeout(timer);
@@ -210,7 +211,7 @@ async function refresh() {
       if (fresh) {
         const at = document.activeElement, y = scrollY;
         readClock(fresh);
-        morph(shell, fresh);
+        if (answered) morph($('#side'), $('#side', fresh)); else morph(shell, fresh);
         if (at && at !== document.activeElement && at.isConnected) at.focus({preventScroll: true});
         if (scrollY !== y) scrollTo({top: y});
         if (opening && $('#say-text')) { opening = false; $('#say-text').focus({preventScroll: true}); $('#say').scrollIntoView({block: 'nearest'}) }
@@ -246,7 +247,7 @@ function unsaid() {
 let opening = false;
 document.addEventListener('click', e => { // a line's number opens the form for a comment in place
   const a = e.target.closest('a.talkon');
-  if (!a || e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
+  if (!a || answered || e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
   e.preventDefault();
   const open = $('#say-text');
   if (open && dirty(open)) { open.focus(); return }
