@@ -74,7 +74,7 @@ func (q *request) catchUp(out *streamWriter) bool {
 	slugs := q.caller.Projects(access.Feed)
 	es, err := q.site.board.Feed(q.Context(), slugs, after, maxMissed)
 	if err != nil || len(es) == maxMissed {
-		return out.write([]byte("event: reload\nid: " + string(end) + "\ndata: {}\n\n"))
+		return out.write([]byte("event: reload\nid: " + string(end) + "\ndata: {}\n\nevent: ready\ndata: {}\n\n"))
 	}
 	for _, e := range es {
 		if !out.write(newPageEvent(e).text) {

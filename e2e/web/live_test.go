@@ -173,6 +173,21 @@ func TestReconnect(t *testing.T) {
 	x.soon(fmt.Sprintf("document.getElementById('%v') && document.querySelector('#conn').innerText === ''", q.ID), 30*time.Second)
 }
 
+// TestReconnect_tooMuch: a page that missed very many events says that it is back.
+func TestReconnect_tooMuch(t *testing.T) {
+	s := newSite(t)
+	x := open(t, s, "/board?project=shop")
+	s.server.Close()
+	x.soon("document.querySelector('#conn').innerText.includes('Reconnecting')", 10*time.Second)
+	for n := range 220 {
+		if _, _, err := s.board.Create(t.Context(), webtest.Ada, board.NewTask{Project: "shop", Title: fmt.Sprint("Task ", n)}, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.listen(t)
+	x.soon("document.querySelector('#conn').innerText === '' && "+isLive, 30*time.Second)
+}
+
 // TestLive_refused: a page whose update failed tries again.
 func TestLive_refused(t *testing.T) {
 	s := newSite(t)
