@@ -144,6 +144,10 @@ func (s *Site) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// EndStreams ends the streams of open pages, current and future: their browsers come back, to
+// another replica.
+func (s *Site) EndStreams() { s.hub.close() }
+
 // changed tells that a page may show something else from now on.
 func (s *Site) changed() { s.version.Add(1) }
 

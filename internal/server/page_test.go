@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/telemetry"
@@ -74,6 +75,22 @@ func TestPages_nobody(t *testing.T) {
 	}
 	if open != 7 { // the sign-in, its form, the sign-out, files, links that answer, and the script that shows notifications
 		t.Errorf("%d routes are open", open)
+	}
+}
+
+// TestPages_ending: a server that ends lets go of the pages that follow it.
+func TestPages_ending(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t, Options{})
+	b := newBrowser(s)
+	b.do(http.MethodPost, "/signin", url.Values{"key": {s.key("web", auth.Lead, true)}})
+	res, err := b.Get(s.url + "/live")
+	check(t, err)
+	defer res.Body.Close()
+	begun := time.Now()
+	s.stop()
+	if _, err := io.Copy(io.Discard, res.Body); err != nil || time.Since(begun) > 5*time.Second {
+		t.Errorf("the stream ended after %v with %v", time.Since(begun), err)
 	}
 }
 

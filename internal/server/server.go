@@ -284,6 +284,7 @@ func (s *Server) Run(ctx context.Context) error {
 			s.log.Info("ending")
 			time.Sleep(s.o.Linger)
 			s.board.EndWaits() // the client waits on, at another replica
+			s.site.EndStreams()
 			end()
 		})()
 		return streamable.Serve(serving, listener, s.handler, s.tel.HTTP(s, s.sender))

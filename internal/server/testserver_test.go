@@ -37,6 +37,8 @@ type testServer struct {
 	*Server
 	t   testing.TB
 	url string
+	// stop tells the server to end.
+	stop context.CancelFunc
 	// waits receives whenever a worker begins to wait.
 	waits chan struct{}
 }
@@ -95,7 +97,7 @@ func newTestServer(t testing.TB, o Options) *testServer {
 			t.Errorf("the server ended with %v", err)
 		}
 	})
-	return &testServer{s, t, "http://" + l.Addr().String(), waits}
+	return &testServer{s, t, "http://" + l.Addr().String(), stop, waits}
 }
 
 // key creates a key.
