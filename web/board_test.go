@@ -47,6 +47,17 @@ func TestPosted(t *testing.T) {
 	}
 }
 
+// TestBoard_proposal: what an agent proposes counts as a need of the board, on all pages.
+func TestBoard_proposal(t *testing.T) {
+	s := newTestSite(t, false)
+	s.inReview(board.Report{Summary: "Done.", FollowUps: []board.NewTask{{Title: "Mend the footer"}}})
+	b := s.signedIn("ada", "shop", auth.Lead)
+	_, body := b.get("/")
+	if !strings.Contains(body, "<title>(2) ") || !strings.Contains(body, "2 things need you") {
+		t.Errorf("the title and the page differ: %.300s", body)
+	}
+}
+
 // TestBoard_columns: each task is in the column of its state, and what needs a person is
 // marked there.
 func TestBoard_columns(t *testing.T) {

@@ -102,7 +102,7 @@ func (q *request) frame(p page) (frame, error) {
 		f.Role = q.caller.Roles[q.project].String()
 		f.Title += " · " + q.project
 	}
-	counts := map[string]int{"/inbox": n.questions, "/review": n.review, "/board": n.failed, "/landing": n.landing, "/gateway": n.gateway}
+	counts := map[string]int{"/inbox": n.questions, "/review": n.review, "/board": n.tasks, "/landing": n.landing, "/gateway": n.gateway}
 	for _, e := range navigation {
 		if !q.hasRoute(e.Path) || e.Path == "/settings" && q.site.o.Push == nil || e.Path == "/gateway" && q.site.o.Gateway == nil {
 			continue
@@ -136,11 +136,11 @@ func (q *request) hasRoute(path string) bool {
 
 // needCounts is how many things of each kind need people.
 type needCounts struct {
-	questions, review, failed, landing, gateway int
-	now                                         time.Time
+	questions, review, tasks, landing, gateway int // tasks: that failed, are stuck, or are proposed
+	now                                        time.Time
 }
 
-func (n needCounts) total() int { return n.questions + n.review + n.failed + n.landing + n.gateway }
+func (n needCounts) total() int { return n.questions + n.review + n.tasks + n.landing + n.gateway }
 
 // counts counts what needs people in the projects of the page.
 func (q *request) counts(ctx context.Context) (n needCounts, err error) {
@@ -151,7 +151,7 @@ func (q *request) counts(ctx context.Context) (n needCounts, err error) {
 		}
 		n.questions += len(in.Open)
 		n.review += len(in.Review)
-		n.failed += len(in.Failed) + len(in.Stuck)
+		n.tasks += len(in.Failed) + len(in.Stuck) + len(in.Proposed)
 		n.landing += len(in.Landing)
 		n.now = in.Now
 	}
