@@ -161,6 +161,28 @@ func TestPhone(t *testing.T) {
 	}
 }
 
+// TestPhone_unseen: a phone, too, says beside the decision that files were not shown.
+func TestPhone_unseen(t *testing.T) {
+	s := newSite(t)
+	agent := board.Actor{Principal: "key:phone", Owner: "p-phone"}
+	h, err := s.board.Next(t.Context(), agent, board.Wish{Projects: []string{"shop"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff := board.Diff{Base: strings.Repeat("a", 40), Tip: strings.Repeat("b", 40), Files: []board.FileDiff{{Path: "orders.sql", Kind: "A", Left: "large", Added: 4812}}}
+	if _, err := s.board.Done(t.Context(), agent, h.Claim.Handle, board.Report{Summary: "The orders are there.", Diff: diff, Tip: board.Tip{Commit: diff.Tip, Tree: strings.Repeat("c", 40), Base: diff.Base}}); err != nil {
+		t.Fatal(err)
+	}
+	x := open(t, s, "/?project=shop")
+	if err := windows[2].set(x.ctx); err != nil {
+		t.Fatal(err)
+	}
+	x.do(chromedp.Navigate(s.url+"/review/"+h.Task.ID.String()), chromedp.WaitVisible(chromedp.ID("decide")))
+	if !x.is("document.querySelector('.decide b').textContent.startsWith('This page does not show') && document.querySelector('.decide b').checkVisibility()") {
+		t.Error("the phone does not say it")
+	}
+}
+
 // TestReconnect: a page says that it lost the server, and catches up when it is back.
 func TestReconnect(t *testing.T) {
 	s := newSite(t)
