@@ -27,6 +27,8 @@ type boardPage struct {
 	Words  string
 	Filter filterView
 	Groups []columnGroup
+	// Cancelled says how many tasks are cancelled: they have no column. It is empty if none is.
+	Cancelled, CancelledPath string
 	// NewPath and PlanPath are empty if the caller may not create tasks.
 	NewPath, PlanPath string
 	Empty             bool // there is no task
@@ -139,7 +141,11 @@ func (q *request) boardPage(ctx context.Context) (p boardPage, err error) {
 	}
 	open, done := r.open, r.counts[board.StateDone]
 	p.Empty = !view.Set && open+done+r.counts[board.StateCancelled] == 0
-	p.Words = number(open) + " open, " + number(done) + " done."
+	p.Words = number(open) + " open, " + number(done) + " done"
+	if n := r.counts[board.StateCancelled]; n > 0 {
+		p.Cancelled = number(n) + " cancelled"
+		p.CancelledPath = q.link("/board", "state", "cancelled", "q", view.Text, "skill", view.Skill, "worker", view.Worker)
+	}
 	for _, k := range columnKinds {
 		c := r.column(k, tasks[k.key], view.Set)
 		if n := len(p.Groups); n == 0 || p.Groups[n-1].Key != k.group {
@@ -325,12 +331,14 @@ func (r *boardRead) matches(into map[string][]board.Task) (cutAt int, err error)
 	}
 	r.counts, r.open = map[board.State]int{}, len(ts)
 	if f.Query != "" && f.Worker == "" { // a search covers the newest ones, and nobody holds one that is done
-		f.Statuses, f.Limit = []board.Status{board.Done}, board.Searched
-		done, err := r.site.board.List(r.ctx, f)
-		if err != nil {
-			return 0, err
+		for _, ended := range []board.Status{board.Done, board.Cancelled} {
+			f.Statuses, f.Limit = []board.Status{ended}, board.Searched
+			list, err := r.site.board.List(r.ctx, f)
+			if err != nil {
+				return 0, err
+			}
+			ts = append(ts, list...)
 		}
-		ts = append(ts, done...)
 	}
 	for _, t := range ts {
 		s := t.State()

@@ -35,6 +35,28 @@ func section(body, id string) string {
 	return part
 }
 
+// TestBoard_cancelled: a cancelled task has no column, and the board leads to it.
+func TestBoard_cancelled(t *testing.T) {
+	s := newTestSite(t, false)
+	b := s.signedIn("ada", "shop", auth.Lead)
+	ids := s.create(board.NewTask{Title: "Carousel"}, board.NewTask{Title: "Footer"})
+	if _, body := b.get("/board"); strings.Contains(body, "cancelled") {
+		t.Error("nothing is cancelled, and the board says so")
+	}
+	if _, err := s.board.Cancel(t.Context(), board.Actor{Principal: "local", Person: true}, ids[0], "", board.DependentsKeep); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"/board":            `, <a href="/board?state=cancelled">1 cancelled</a>.`,
+		"/board?q=Carousel": `0 open, 0 done, <a href="/board?q=Carousel&amp;state=cancelled">1 cancelled</a>.`,
+		"/board?q=Footer":   "1 open, 0 done.",
+	} {
+		if _, body := b.get(path); !strings.Contains(body, want) {
+			t.Errorf("GET %s lacks %q: %s", path, want, section(body, "main"))
+		}
+	}
+}
+
 // TestPosted: the script does not replace the answer to a form by the page at its address.
 func TestPosted(t *testing.T) {
 	s := newTestSite(t, false)
