@@ -101,6 +101,8 @@ type Verdict struct {
 	Exit int
 	// Why says in a few words why there is no judgement.
 	Why string
+	// Late is set if it was stopped because it had not begun in time, behind other checks.
+	Late bool
 	// Paths are the files that changed while the check ran, at most ten.
 	Paths []string
 	// Tail is the last part of the output.

@@ -236,7 +236,7 @@ func (r *Runner) judge(ctx context.Context, run *Run, dir string, repo *git.Repo
 	cancel()
 	if errors.Is(err, errBusy) {
 		_, behind := run.Ran()
-		v.Result, v.Why = Stopped, fmt.Sprintf("it has not begun within %v: %s", c.limit(), behind)
+		v.Result, v.Late, v.Why = Stopped, true, fmt.Sprintf("it has not begun within %v: %s", c.limit(), behind)
 		return v
 	}
 	if err != nil {

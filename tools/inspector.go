@@ -108,6 +108,8 @@ type CheckResult struct {
 	Took    time.Duration
 	// Behind is what it waits for if it has not begun, half a sentence.
 	Behind string
+	// Late is set if it was stopped because it had not begun in time.
+	Late bool
 	// Evidence is the proof of a green check, and Loose names files that it covers and that
 	// are not committed as they are; if files changed while it ran, it names those.
 	Evidence board.Evidence
@@ -132,5 +134,5 @@ const (
 	CheckNotJudged CheckState = "not_judged" // it could not run, or did not end
 	CheckChanged   CheckState = "changed"    // files changed while it ran
 	CheckRunning   CheckState = "running"    // it has not ended yet
-	CheckStopped   CheckState = "stopped"    // it did not begin in time, or was stopped for another one
+	CheckStopped   CheckState = "stopped"    // it did not begin in time, was stopped for another one, or needs the worker to do something
 )

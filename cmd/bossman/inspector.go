@@ -195,7 +195,7 @@ func (i inspector) Check(ctx context.Context, w board.Work, d time.Duration, wai
 	case check.Changed:
 		res.State, res.Loose = tools.CheckChanged, v.Paths
 	case check.Stopped:
-		res.State = tools.CheckStopped
+		res.State, res.Late = tools.CheckStopped, v.Late
 	default:
 		res.State = tools.CheckNotJudged
 	}

@@ -187,7 +187,9 @@ func (j judged) unjudged() (why string, counted bool) {
 	}
 	switch res.State {
 	case tools.CheckStopped:
-		return res.Reason, false
+		if res.Late {
+			return res.Reason, false
+		}
 	case tools.CheckChanged:
 		return "files changed while it ran", true
 	case tools.CheckNotJudged:

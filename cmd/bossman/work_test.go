@@ -21,7 +21,7 @@ func TestJudged(t *testing.T) {
 	for state, want := range map[tools.CheckState]outcome{
 		tools.CheckNotJudged: {"it hangs", true},
 		tools.CheckChanged:   {"files changed while it ran", true},
-		tools.CheckStopped:   {"it hangs", false},
+		tools.CheckStopped:   {},
 		tools.CheckRed:       {},
 		tools.CheckGreen:     {},
 		tools.CheckWaived:    {},
@@ -32,5 +32,9 @@ func TestJudged(t *testing.T) {
 		if why, counted := j.unjudged(); (outcome{why, counted}) != want {
 			t.Errorf("%s: %q, %v, want %v", state, why, counted, want)
 		}
+	}
+	last.Store(&tools.CheckResult{State: tools.CheckStopped, Late: true, Reason: "it waits"})
+	if why, counted := j.unjudged(); why != "it waits" || counted {
+		t.Errorf("behind other checks: %q, %v", why, counted)
 	}
 }
