@@ -33,7 +33,7 @@ func (b *Board) sweepAlways(ctx context.Context) {
 	}
 }
 
-// sayAgain is how often an error is told that stays the same.
+// sayAgain is how often an error that stays the same is logged.
 const sayAgain = 10 * time.Minute
 
 // A failure is what something that is done all the time fails with, zero if it does not.

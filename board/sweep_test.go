@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// An error that a sweep meets each second is told when it is new, and now and then.
+// A sweep that fails every second logs a new error at once, and the same one every ten minutes.
 func TestFailure(t *testing.T) {
 	full, away := errors.New("disk full"), errors.New("database away")
 	var f failure

@@ -75,11 +75,8 @@ type peerAnswer struct {
 	Form   *mcp.ElicitResult `json:"form,omitzero"`
 	Sample *mcp.SampleResult `json:"sample,omitzero"`
 	Roots  []mcp.Root        `json:"roots,omitzero"`
-	Error  string            `json:"error,omitzero"` // one of peerErrors
+	Error  string            `json:"error,omitzero"` // one of refusals
 }
-
-// peerErrors are the answers that are none.
-var peerErrors = map[string]error{"declined": mcp.ErrDeclined, "dismissed": mcp.ErrDismissed, "withdrawn": mcp.ErrWithdrawn}
 
 func newPeers(g *Gateway) *peers {
 	return &peers{g: g, name: strings.ToLower(rand.Text()[:peerName]), silence: peerSilence, waiting: map[string]chan peerMessage{}}
@@ -203,7 +200,7 @@ func (m *peerMessage) end(result json.RawMessage, err error) {
 
 // of returns the answer to a question.
 func (a *peerAnswer) of(q *question) answer {
-	switch err := peerErrors[a.Error]; {
+	switch err := refusals[a.Error]; {
 	case err != nil:
 		return answer{err: err}
 	case q.form != nil && a.Form != nil:
@@ -247,7 +244,7 @@ func (p *peers) follow(ctx context.Context, c *mcp.Call, id, upstream string) (j
 		m.Answer = nil
 		if q := got.Question; q != nil {
 			v, err := (&question{key: q.Key, form: q.Form, sample: q.Sample}).put(c)
-			if err != nil && !refused(err) {
+			if err != nil && refusalName(err) == "" {
 				return nil, err
 			}
 			m.Answer = newPeerAnswer(q.Key, v, err)
@@ -256,12 +253,7 @@ func (p *peers) follow(ctx context.Context, c *mcp.Call, id, upstream string) (j
 }
 
 func newPeerAnswer(key string, v any, err error) *peerAnswer {
-	a := &peerAnswer{Key: key}
-	for text, e := range peerErrors {
-		if errors.Is(err, e) {
-			a.Error = text
-		}
-	}
+	a := &peerAnswer{Key: key, Error: refusalName(err)}
 	switch v := v.(type) {
 	case *mcp.ElicitResult:
 		a.Form = v

@@ -73,9 +73,17 @@ type answer struct {
 	err   error
 }
 
-// refused reports whether an error is the user's or the client's answer.
-func refused(err error) bool {
-	return errors.Is(err, mcp.ErrDeclined) || errors.Is(err, mcp.ErrDismissed) || errors.Is(err, mcp.ErrWithdrawn)
+// refusals are the errors that are the user's or the client's answer, by their names among peers.
+var refusals = map[string]error{"declined": mcp.ErrDeclined, "dismissed": mcp.ErrDismissed, "withdrawn": mcp.ErrWithdrawn}
+
+// refusalName returns the name of an error that is an answer, or an empty one for others.
+func refusalName(err error) string {
+	for name, e := range refusals {
+		if errors.Is(err, e) {
+			return name
+		}
+	}
+	return ""
 }
 
 // forward sends a request to an upstream, and passes its questions, progress and result to the caller.
@@ -219,7 +227,7 @@ func (f *forwarded) wait(ctx context.Context, c *mcp.Call, late <-chan time.Time
 		}
 		if q := f.question; q != nil && !f.passing {
 			v, err := q.put(c)
-			if err != nil && !refused(err) {
+			if err != nil && refusalName(err) == "" {
 				if !c.Revision().Stateless() { // the request goes on while the client is asked
 					context.AfterFunc(ctx, func() { f.stop(context.Cause(ctx)) })
 				}

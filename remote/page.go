@@ -35,19 +35,28 @@ func rows[T any](c *call, limit int, next func(last *T, n int) ([]T, error)) (li
 			break
 		}
 		last = &list[len(list)-1]
-		for i := range part {
-			text, err := marshal(&part[i])
-			if err != nil {
-				return nil, err
-			}
-			size += len(text)
+		more, err := bytesOf(part)
+		if err != nil {
+			return nil, err
 		}
-		if size >= maxAnswer && len(list) < limit {
+		if size += more; size >= maxAnswer && len(list) < limit {
 			c.more = true
 			break
 		}
 	}
 	return list, nil
+}
+
+// bytesOf returns about how many bytes of an answer some rows are.
+func bytesOf[T any](list []T) (size int, err error) {
+	for i := range list {
+		text, err := marshal(&list[i])
+		if err != nil {
+			return 0, err
+		}
+		size += len(text)
+	}
+	return size, nil
 }
 
 // fetchRows asks the server for a list of at most limit rows, as often as it has more. in gets the last row so far, nil at first.

@@ -59,19 +59,16 @@ var get = op(access.Get, func(ctx context.Context, c *call, in getIn) (board.Dos
 func (c *call) earlier(ctx context.Context, last []board.Event, want int) ([]board.Event, error) {
 	size := 0
 	for part := last; ; {
-		for i := range part {
-			text, err := marshal(&part[i])
-			if err != nil {
-				return nil, err
-			}
-			size += len(text)
+		more, err := bytesOf(part)
+		if err != nil {
+			return nil, err
 		}
+		size += more
 		first := last[0]
 		n := min(mostRows, want-len(last), int(first.Seq)-1)
 		if n <= 0 || size >= maxAnswer {
 			return last, nil
 		}
-		var err error
 		if part, err = c.Events(ctx, first.Task, first.Seq-1-int64(n), n); err != nil {
 			return nil, err
 		}

@@ -217,7 +217,7 @@ func TestGateway_killed(t *testing.T) {
 	}
 	waiting.Wait()
 	t.Logf("%d calls have ended %v after the kill", calls, time.Since(killed).Round(time.Second))
-	close(u.release[1]) // for whoever calls again
+	close(u.release[1]) // a call that is made again would end
 	agent = &toolDoor{client: second}
 	for n := range made {
 		if err := agent.fail(t.Context(), made[n].claim, "somebody else goes on"); err != nil {
